@@ -17,7 +17,7 @@ from toolmend.secrets import echo_mask
 from toolmend.secrets.echo_mask import EchoMask
 from toolmend.secrets.encodings import spellings
 from toolmend.secrets.needles import PIECE, SUSPICIOUS
-from toolmend.secrets.similar_lines import Alike
+from toolmend.secrets.similar_lines import LineTemplate
 
 KEY = "sk-ant-api03-AbC_9/xYz"
 
@@ -312,13 +312,13 @@ def test_lines_alike_are_searched_for_their_texts_alone(texts: tuple[str, ...]) 
 def test_lines_that_are_alike_by_threes_are_not_cut_apart_time_and_again(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time all that comes behind them is cut, too."""
     cut: list[int] = []
-    of = Alike.row
+    of = LineTemplate.row
 
-    def watched(self: Alike, lines: bytes, at: int) -> object:
+    def watched(self: LineTemplate, lines: bytes, at: int) -> object:
         cut.append(at)
         return of(self, lines, at)
 
-    monkeypatch.setattr(Alike, "row", watched)
+    monkeypatch.setattr(LineTemplate, "row", watched)
     body = chat("a", "b", "d") + (chat(first) if first else b"") + (chat("x", "y", "x") + b'{"other":1}\n') * 500
     assert masked([chat("a", "b"), body]) == chat("a", "b") + body
     assert len(cut) < 20

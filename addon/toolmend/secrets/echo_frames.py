@@ -1,9 +1,9 @@
-r"""Masks echoes in an AWS event stream, whose messages may have their JSON in base64, as Claude's have on Bedrock.
+r"""Masks echoes in an AWS event stream whose messages may carry base64 JSON, as Bedrock's Claude messages do.
 
     … {"bytes":"eyJkZWx0YSI6eyJ0ZXh0Ijoic2stQUIifX0="} …     {"delta":{"text":"sk-AB"}}  →  {"delta":{"text":"*****"}}
 
-Rule of this file: it is used as EchoMask is, and keeps its promises: what is inside is masked at equal length, and written in
-base64 again, which has an equal length, too. A message that is masked on suspicion is kept until it is known to be innocent.
+Same interface and guarantees as EchoMask: the decoded content is masked at equal length and encoded again, which keeps the
+length, too. A message that is masked on suspicion is kept until it is cleared.
 """
 
 import re
@@ -15,30 +15,30 @@ from ..core.aws_event_stream import FrameDecoder
 from .echo_mask import EchoMask
 
 MAX_MASKED = 1000
-"""Messages that are kept as they were masked; an older one stays so. Most that are innocent are known for it in the next."""
+"""Masked messages that are kept; older ones stay masked. Most innocent ones are cleared by the next message."""
 
 _BYTES = re.compile(rb'"bytes"\s*:\s*"([A-Za-z0-9+/]+={0,2})"')
 _LINES = bytes.maketrans(b"\r\n", b"  ")
 
 
 class FrameMask:
-    """One body; see EchoMask."""
+    """Masks one body; see EchoMask."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         secrets = tuple(secrets)
         self.restored: list[tuple[int, bytes]] = []
         self._frames = FrameDecoder()
         self._inside, self._all = EchoMask(secrets), EchoMask(secrets)
-        self._read = self._at = self._written = 0  # bytes: of what is inside, of all that came, of all that was returned
-        self._masked: deque[tuple[int, int, bytearray]] = deque(maxlen=MAX_MASKED)  # where it is inside, and in the body
-        self._innocent: list[tuple[int, bytes]] = []  # and not yet returned
+        self._read = self._at = self._written = 0  # bytes of decoded content, of input, of output
+        self._masked: deque[tuple[int, int, bytearray]] = deque(maxlen=MAX_MASKED)  # offsets in content and body, text
+        self._innocent: list[tuple[int, bytes]] = []  # cleared, and beyond the output so far
 
     def feed(self, data: bytes) -> bytes:
-        """The messages that `data` completes, masked."""
+        """Returns the messages that `data` completes, masked."""
         return self._returned(self._all.feed(b"".join(self._frame(frame.raw) for frame in self._frames.feed(data))))
 
     def close(self) -> bytes:
-        """The rest of the body."""
+        """Returns the rest of the body, masked."""
         rest = self._all.feed(b"".join(self._frame(frame.raw) for frame in self._frames.close()))
         self._inside.close()
         return self._returned(rest + self._all.close())
@@ -70,12 +70,12 @@ class FrameMask:
                     changed[at] = text
         self._innocent += [(at, b64encode(text)) for at, text in changed.items()]
         self.restored += self._all.restored
-        self.restored += [one for one in self._innocent if one[0] + len(one[1]) <= self._written]
-        self._innocent = [one for one in self._innocent if one[0] + len(one[1]) > self._written]
+        self.restored += [piece for piece in self._innocent if piece[0] + len(piece[1]) <= self._written]
+        self._innocent = [piece for piece in self._innocent if piece[0] + len(piece[1]) > self._written]
         self._inside.restored, self._all.restored = [], []
         return out
 
 
 def mask_of(api: str, secrets: Iterable[str]) -> EchoMask | FrameMask:
-    """What masks an answer of an API."""
+    """Returns the mask for a response of an API."""
     return FrameMask(secrets) if api == "bedrock" else EchoMask(secrets)

@@ -4,24 +4,22 @@ r"""Masks the secrets of a request where the response echoes them, while the res
     {"delta":{"content":"k-ABCDE"}}      →  {"delta":{"content":"*******"}}
     {"delta":{"content":"FGH, ok?"}}        {"delta":{"content":"***, ok?"}}
 
-Rule of this file: what comes out is what went in, with `*` for every byte that spells a secret. Length and offsets
-stay; how the input is cut changes nothing; a body that echoes no secret stays as it is.
+1. The output is the input, with `*` for every byte that spells a secret. Length and offsets stay.
+2. The result does not depend on how the input is cut. A body without an echoed secret is unchanged.
+3. Only incomplete lines are held, and no part of a secret is ever on the disk. A string that ends as a secret begins is masked on
+   suspicion; if its text continues differently, `restored` returns the bytes.
 
-What spells a secret: the secret in one piece, anywhere; in a JSON string, with any escapes (`\u0073k-`, `\/`); and in
-several JSON strings that a client joins. Those are strings at the same path in documents that follow each other. A path
-is made of the names of the members, of the `index` (or `output_index` …) that an object on the way has, and of its rank where it
-is one of the alternatives to a token: the likeliest of one token goes on with the likeliest of the next.
+A secret is found in one piece, anywhere; in a JSON string with any escapes (`\u0073k-`, `\/`); and across several JSON strings
+that a client joins. Those are strings at the same path in consecutive documents. A path consists of the names of the members, the
+`index` (or `output_index` …) of the objects on it, and the rank of an object among the alternatives to a token: the likeliest
+alternative of one token continues in the likeliest of the next.
 
-A string that ends as a secret begins is masked on suspicion. If its text goes on otherwise, `restored` gives the bytes
-back. So nothing is held but a line that is not complete, and no piece of a secret is on the disk at any time.
+Cost: one search passes lines in which no secret can begin. Only suspicious lines are parsed, and those that may continue a
+suspected text. Many deltas end as a secret begins, so the texts of similar lines (similar_lines.py) are searched joined, which is
+rarely suspicious.
 
-Cost: a line in which no secret can begin passes by one search. Only lines that raise a suspicion are read, and those
-that may go on with a suspected text. That many deltas end as a secret begins does not matter: of lines that are alike
-(similar_lines.py) the texts are searched as one, which seldom is suspicious.
-
-XX: not seen are a secret in numbers (the `bytes` of logprobs), one cut into `top_logprobs` of another rank for each of its
-pieces, one in the escaped name of a member, in a coding that encodings.py does not know (rot13, letters with blanks); and
-half a surrogate pair in a delta.
+XX: not found are secrets as numbers (the `bytes` of logprobs), split over `top_logprobs` of different ranks, in the escaped name
+of a member, or in an encoding that encodings.py lacks (rot13, spaced letters); and half of a surrogate pair in a delta.
 """
 
 import json
@@ -32,72 +30,73 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from ..core.sse import MAX_EVENT
-from .needles import covered, ends_as_begins, escaped_spans, is_most, sought
-from .similar_lines import LONGEST, ROW, Alike, SimilarRow, compare
+from .needles import covered, ends_as_begins, escaped_spans, is_most, needle_set
+from .similar_lines import LONGEST, ROW, LineTemplate, SimilarRow, compare
 
 MAX_TAILS = 64
-"""Texts under suspicion at once. A stream has a handful; an upstream that invents paths shall not fill the memory."""
+"""Suspected texts at once. A stream has a handful; an upstream that invents paths must not fill the memory."""
 
 MAX_PATH = 32
-"""Levels of nesting that tell two texts apart, from the inside. The deepest text of the four APIs is at eight."""
+"""Innermost levels of nesting that distinguish two texts. The deepest text of the four APIs is at level eight."""
 
 MAX_DEPTH = 1000
-"""Levels of nesting that are kept; what lies deeper counts as lying here. No JSON reader in use goes deeper."""
+"""Levels of nesting that are tracked; deeper ones count as this one. No common JSON parser goes deeper."""
 
 MAX_STRINGS = 100_000
-"""Suspicious strings in one line, 10 MB of notes about them. A line with more is masked whole."""
+"""Suspicious strings in one line, 10 MB of bookkeeping. A line with more is masked entirely."""
 
 MAX_NAME = 100
-"""Bytes of a member's name, and of the indices of an object, that tell two texts apart: they are kept for each tail."""
+"""Bytes of a member's name, and of an object's indices, that distinguish two texts: they are kept for each tail."""
 
-PATIENCE = 32
-"""Lines in a row that were compared with the one before, and with no gain; from then on only one in so many is."""
+MAX_MISSES = 32
+"""Consecutive lines that were compared with the one before without a match; after that only one in as many is compared."""
 
-VAIN = 4
-"""Times in a row that few lines or none were alike and innocent. What is behind them is searched as a whole, or line by line:
-what is cut out of more lines is cut out in vain."""
+MAX_FUTILE = 4
+"""Consecutive attempts in which few or no lines were similar and innocent. After that, the rest of the input is searched as a
+whole, or line by line: splitting similar lines costs more than it saves.
+"""
 
 SAME_TEXT = {b"content_block": b"delta"}
 """Members whose texts a client joins although their names differ: Messages, content_block_start and _delta."""
 
 RANKED = b"top_logprobs"
-"""The member whose objects are alternatives, and so are told apart by their places in the list."""
+"""The member whose objects are alternatives, distinguished by their places in the list."""
 
 NEVER_JOINED = frozenset(
     b"id item_id object model provider system_fingerprint service_tier type role "
     b"finish_reason native_finish_reason stop_reason obfuscation".split()
 )
-"""Members that every event repeats: "provider":"Fireworks" is no text that ends as `sk-…` begins. And what nobody reads."""
+"""Members that every event repeats, or that no client reads: "provider":"Fireworks" is not a text that ends as `sk-…` begins."""
 
 _QUOTE = ord('"')
 _CONTENT = re.compile(rb"[^\r\n]+")
 _STRING = rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"?'
 _TOKEN = re.compile(_STRING + rb"(?:\s*(:)\s*(?:" + _STRING + rb"|(\d+))?)?|[{}\[\]]")
-"""A member's name, and its value if that is a string or a number; a string in an array; a bracket. A cut string too."""
-_TEXT, _NUMBER = (1, 3), 4  # the groups: a string alone, (2: a colon,) a string or a number as a value
+"""A member's name, with its value if that is a string or a number; a string in an array; a bracket. Also a cut string."""
+_TEXT, _NUMBER = (1, 3), 4  # the groups: a string alone, (2: a colon,) a string value, a number value
 _ESCAPE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
 _TEXTS = re.compile(rb'"([^"\\]*+)"\s*:\s*"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _REPEATED = re.compile(rb'"(?:' + b"|".join(sorted(NEVER_JOINED)) + rb')"\s*:\s*"[^"\\]*+"')
 
 type _Path = tuple[bytes, ...]
 type _Unit = tuple[int, int, bytes]
-"""A byte of text under suspicion: the byte, the offset of its spelling, the spelling; b"" if it stays masked."""
+"""A suspected byte of text: the byte, the offset of its spelling, the spelling (b"" if it stays masked)."""
 
 
 class _Scope:
-    """An object or array that a string stands in."""
+    """An object or array that contains a string."""
 
     __slots__ = ("index", "name", "parent", "ranked")
 
     def __init__(self, parent: "_Scope | None", name: bytes) -> None:
         self.parent, self.name, self.index = parent, SAME_TEXT.get(name, name), b""
-        self.ranked = 0  # of what is in it, so far
+        self.ranked = 0  # ranked objects in it so far
         if parent and parent.name == RANKED and not name:
             self.index = b"%d." % parent.ranked
             parent.ranked += 1
 
     def path(self, name: bytes) -> _Path:
-        """What tells the text of a member from other texts; its name, b"" in a list, comes first."""
+        """Returns what distinguishes a member's text from others, beginning with its name, b"" in a list."""
         parts = [name]
         scope: _Scope | None = self
         while scope and len(parts) < 2 * MAX_PATH:
@@ -107,28 +106,28 @@ class _Scope:
 
 
 class EchoMask:
-    """One body. `feed` its bytes and `close`; both return bytes to be written next.
+    """Masks one body. `feed` its bytes and `close`; both return the bytes to write next.
 
-    Then `restored` has (offset, bytes) of what was written as `*` and is innocent: write it back, and clear the list.
+    Afterwards `restored` has (offset, bytes) of innocent bytes that were written as `*`: write them back and clear the list.
     """
 
     def __init__(self, secrets: Iterable[str], spared: int = 0) -> None:
         self.restored: list[tuple[int, bytes]] = []
-        given = sought(frozenset(secrets), spared)
-        self._needles, self._heads, self._begins = given.needles, given.heads, given.begins
+        needles = needle_set(frozenset(secrets), spared)
+        self._needles, self._heads, self._begins = needles.needles, needles.heads, needles.begins
         self._tails: dict[_Path, list[_Unit]] = {}
         self._in_strings = not any(re.search(rb'["\r\n]', needle) for needle in self._needles)
         self._compares = self._in_strings
-        self._alike: Alike | None = None
-        self._paths: list[_Path] = []  # of the texts of such lines, once they are known
-        self._misses = 0  # lines in a row that were alike to none before
-        self._vain = 0  # times in a row
+        self._template: LineTemplate | None = None
+        self._paths: list[_Path] = []  # of the template's texts, once known
+        self._misses = 0  # consecutive lines that matched no other
+        self._futile = 0  # consecutive attempts: see MAX_FUTILE
         self._line = bytearray()
-        self._overlong = False  # inside a line that is too long to be read: it is masked whole
+        self._overlong = False  # inside a line that is too long to be parsed: it is masked entirely
         self._at = 0
 
     def feed(self, data: bytes) -> bytes:
-        """The lines that `data` completes, masked."""
+        """Returns the lines that `data` completes, masked."""
         if not self._needles:
             return data
         end = 1 + max(data.rfind(b"\n"), data.rfind(b"\r"))
@@ -144,7 +143,7 @@ class EchoMask:
         return self._lines(lines)
 
     def close(self) -> bytes:
-        """The rest of the body. What is still under suspicion is innocent, unless it is most of a secret."""
+        """Returns the rest of the body, masked. A text still suspected is innocent, unless it is most of a secret."""
         rest = self._lines(bytes(self._line))
         self._line.clear()
         for tail in self._tails.values():
@@ -160,11 +159,11 @@ class EchoMask:
         return lines
 
     def _unsuspected(self, lines: bytes) -> int:
-        """Where the first line begins that is to be read, if any is: most often none, which this tells fast."""
+        """Returns where the first line begins that must be parsed; most often the end, which this finds fast."""
         if self._overlong or len(lines) > MAX_EVENT:
             return 0
-        at = self._vain = 0
-        while self._alike and self._vain < VAIN and (line := _CONTENT.search(lines, at)):
+        at = self._futile = 0
+        while self._template and self._futile < MAX_FUTILE and (line := _CONTENT.search(lines, at)):
             start, at = line.span()
             row, innocent = self._row(lines, start)
             if row:
@@ -174,15 +173,15 @@ class EchoMask:
             elif self._concerned(lines, start, at):
                 return start
             else:
-                self._vain += 1
-        if self._vain == VAIN or not self._alike:
+                self._futile += 1
+        if self._futile == MAX_FUTILE or not self._template:
             if self._tails or self._begins.search(lines, at):
                 return at
             self._learn(lines)
         return len(lines)
 
     def _learn(self, lines: bytes) -> None:
-        """Looks for what lines have in common, of which none is suspicious, in the last ones."""
+        """Learns a template from the last lines, none of which is suspicious."""
         last = [line for line in _CONTENT.finditer(lines, max(0, len(lines) - 2 * LONGEST)) if line[0].find(b'"') >= 0]
         if self._compares and len(last) > 1:
             before, line = last[-2:]
@@ -207,28 +206,28 @@ class EchoMask:
                 if row:
                     self._paths = [found.get(place, path) for place, path in zip(row.places(innocent), self._paths, strict=True)]
             if self._compares and lines.find(b'"', start, at) >= 0:
-                if not row and self._vain < VAIN:
+                if not row and self._futile < MAX_FUTILE:
                     self._compare(lines[slice(*before)], lines[before[1] : start], lines[start:at])
                 before = start, at
         self._overlong = self._overlong and not lines.endswith((b"\n", b"\r"))
         return bytes(out)
 
     def _row(self, lines: bytes, at: int) -> tuple[SimilarRow | None, int]:
-        """Lines that are alike, if any are, and how many of them are innocent: their texts alone were looked at."""
-        if not self._alike or self._vain == VAIN or self._overlong or len(lines) > MAX_EVENT:
+        """Returns similar lines, if there are any, and how many of them are innocent; only their texts were searched."""
+        if not self._template or self._futile == MAX_FUTILE or self._overlong or len(lines) > MAX_EVENT:
             return None, 0
-        row = self._alike.row(lines, at)
+        row = self._template.row(lines, at)
         if not row.parts:
             return None, 0
         innocent = self._innocent(row)
         end = row.start(innocent)
-        self._vain = 0 if end - at >= ROW // 2 or end == len(lines) else self._vain + 1
+        self._futile = 0 if end - at >= ROW // 2 or end == len(lines) else self._futile + 1
         return row, innocent
 
     def _innocent(self, row: SimilarRow) -> int:
-        """Lines before the first one in which a secret may begin, or go on."""
+        """Returns the number of lines before the first one in which a secret may begin or continue."""
         others = (path[0] for path in self._tails if path not in self._paths)
-        if any(name in literal for name in others for literal in row.alike.literals):
+        if any(name in literal for name in others for literal in row.template.literals):
             return 0
         if (varies := row.others) and self._begins.search(b"\n".join(varies)):
             return 0
@@ -249,37 +248,37 @@ class EchoMask:
         return innocent
 
     def _compare(self, before: bytes, gap: bytes, line: bytes) -> None:
-        """Learns what a line has in common with the one before, if nothing of that is suspicious."""
+        """Learns the template of a line and the one before, if nothing in it is suspicious."""
         self._misses += 1
-        if self._misses > PATIENCE and self._misses % PATIENCE:
+        if self._misses > MAX_MISSES and self._misses % MAX_MISSES:
             return
         place = self._suspicion(line, 0, len(line))
-        alike = compare(before, gap, line, place if place >= 0 else _text_of(line))
-        if alike and all(self._suspicion(literal, 0, len(literal)) < 0 for literal in alike.literals):
-            self._alike, self._paths, self._misses = alike, [()] * len(alike.places), 0
+        template = compare(before, gap, line, place if place >= 0 else _text_of(line))
+        if template and all(self._suspicion(literal, 0, len(literal)) < 0 for literal in template.literals):
+            self._template, self._paths, self._misses = template, [()] * len(template.places), 0
 
     def _concerned(self, lines: bytes, start: int, end: int) -> bool:
-        """Whether a line must be read."""
+        """Whether a line must be parsed."""
         watched = any(lines.find(path[0], start, end) >= 0 for path in self._tails)
         return watched or self._suspicion(lines, start, end) >= 0
 
     def _suspicion(self, lines: bytes, start: int, end: int) -> int:
-        """Where a secret may begin in a line, whatever came before; -1 where none may."""
-        at, behind = -1, start
-        while suspicion := self._begins.search(lines, behind, end):
+        """Returns where a secret may begin in a line, regardless of the text before it; -1 if nowhere."""
+        at, after = -1, start
+        while suspicion := self._begins.search(lines, after, end):
             name = at = suspicion.start()
             for _ in range(3):  # the quote before the value, those around the name
                 name = lines.rfind(b'"', start, name)
             repeated = _REPEATED.match(lines, max(name, start))
             if not repeated:
                 return at
-            behind = repeated.end()
+            after = repeated.end()
         return at if any(lines.find(needle, start, end) >= 0 for needle in self._needles if at >= 0) else -1
 
     def _read(self, lines: bytes, start: int, end: int, out: bytearray) -> dict[int, _Path]:
-        """Masks what one line echoes; `out` is `lines`, to be masked. Where texts begin that were looked at, and their paths."""
+        """Masks the echoes of one line in `out`, a copy of `lines`. Returns the paths of the checked texts by their offsets."""
         begun = [match.span() for match in self._begins.finditer(lines, start, end)]
-        if not self._in_strings or any(lines[last - 1] != _QUOTE for _, last in begun):  # else no secret is in it as a whole
+        if not self._in_strings or any(lines[last - 1] != _QUOTE for _, last in begun):  # else it holds no whole secret
             line = lines[start:end]
             for first, last in (*covered(self._needles, line), *escaped_spans(self._needles, line)):
                 out[start + first : start + last] = b"*" * (last - first)
@@ -287,7 +286,7 @@ class EchoMask:
         suspicion = next(suspicions, end)
         scope, name, depth = _Scope(None, b""), b"", 0
         watched = {path[0] for path in self._tails}
-        found: list[tuple[_Scope, bytes, int, int]] = []  # judged when all is read: an index may stand behind the text
+        found: list[tuple[_Scope, bytes, int, int]] = []  # checked after the line is parsed: an index may follow the text
         for token in _TOKEN.finditer(lines, start, end):
             group = token.lastindex
             if group is None:
@@ -323,7 +322,7 @@ class EchoMask:
         return paths
 
     def _text(self, path: _Path | None, raw: bytes, at: int, out: bytearray) -> None:
-        """Masks one JSON string, at `at` in `out`. It goes on with the text of its path; None: it stands alone."""
+        """Masks one JSON string at `at` in `out`. It continues the text of its path; None: it stands alone."""
         text, where = _unescape(raw)
         tail = self._tails.pop(path, []) if path else []
         before = len(tail)
@@ -345,18 +344,18 @@ class EchoMask:
                 self._settle(self._tails.pop(next(iter(self._tails))))
 
     def _settle(self, tail: list[_Unit]) -> None:
-        """The text of a tail is over: it is innocent, unless it is most of a secret."""
+        """Ends the text of a tail: it is innocent, unless it is most of a secret."""
         if not is_most(self._heads, bytes(unit[0] for unit in tail)):
             self.restored += [unit[1:] for unit in tail if unit[2]]
 
 
 def _text_of(line: bytes) -> int:
-    """Where the last value ends that is a text, and none that every event repeats; -1 where there is none."""
+    """Returns where the last text value ends that not every event repeats; -1 if there is none."""
     return max((match.end() - 1 for match in _TEXTS.finditer(line) if match[1] not in NEVER_JOINED), default=-1)
 
 
 def _unescape(raw: bytes) -> tuple[bytes, Sequence[int]]:
-    """The text of a JSON string as UTF-8, and where in `raw` the spelling of each of its bytes, and the end, begins."""
+    """Returns the text of a JSON string as UTF-8, and where in `raw` the spelling of each of its bytes, and the end, begins."""
     if raw.find(b"\\") < 0:
         return raw, range(len(raw) + 1)
     text, where, at = bytearray(), array("L"), 0
@@ -364,7 +363,7 @@ def _unescape(raw: bytes) -> tuple[bytes, Sequence[int]]:
         first, last = escape.span()
         try:
             meant = json.loads(b'"%s"' % escape[0]).encode(errors="surrogatepass")
-        except ValueError:  # no JSON
+        except ValueError:  # not JSON
             meant = escape[0]
         text += raw[at:first] + meant
         where.extend(range(at, first))

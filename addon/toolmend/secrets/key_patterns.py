@@ -1,8 +1,9 @@
-"""The shapes of known keys, and how a text is searched for them.
+"""The patterns of known keys, and a fast search for them.
 
-    begun_in("is it sk-…?")  →  [("sk-", "[A-Za-z0-9_-]{16,}")]        key_shape("sk-", "[A-Za-z0-9_-]{16,}").search(text)
+    known_prefixes_in("is it sk-…?")  →  [("sk-", "[A-Za-z0-9_-]{16,}")]
+    key_pattern("sk-", "[A-Za-z0-9_-]{16,}").search(text)
 
-Rule of this file: a text that holds no key costs little, and nothing the second time.
+A text without keys costs little, and nothing the second time.
 """
 
 import re
@@ -49,30 +50,30 @@ KEYS = (
     ("eyJ", r"(?<![_-]eyJ)[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){2,}"),  # JWT, JWE: RFC 7519, RFC 7516; `{"` in base64
     ("-----BEGIN ", r"[A-Z0-9 ]*PRIVATE KEY[\s\S]*?(-----END [A-Z0-9 ]*-----|\Z)"),  # PEM: RFC 7468
 )
-"""Known keys: what they begin with, as a word does, and how they go on."""
+"""Known keys: a prefix, which begins like a word, and the pattern of the rest."""
 
 LONGEST_KEY = 1000
-"""Characters: a key that a text is cut in is known by what is behind the cut."""
+"""Characters searched beyond a cut, so that a key across it is found."""
 
 MOST_KEYLESS = 20_000
-"""Texts that are known to hold no key: agents send the whole conversation with every request. 70 bytes each."""
+"""Texts known to contain no key, at 70 bytes each: agents send the whole conversation with every request."""
 
 _keyless: set[int] = set()
 """Their hashes."""
 
 LONG = 10_000
-"""Characters of a text, as of which there are pauses while it is searched."""
+"""Characters of a text from which on its search has pauses."""
 
 type Pause = Callable[[], object]
-"""Called again and again while a body is gone through: one of 500 KB takes 20 ms, in which a thread may let others go on."""
+"""Called repeatedly while a body is searched. 500 KB take 20 ms, during which a thread may let others run."""
 
 
-def go_on() -> None:
-    """No pause."""
+def no_pause() -> None:
+    """Does not pause."""
 
 
-def begun_in(text: str, pause: Pause) -> list[tuple[str, str]]:
-    """Of KEYS, those whose beginnings stand in a text. To search 100 KB for all takes 2 ms."""
+def known_prefixes_in(text: str, pause: Pause) -> list[tuple[str, str]]:
+    """Returns the rows of KEYS whose prefixes occur in a text. Searching 100 KB for all takes 2 ms."""
     if (known := hash(text)) in _keyless:
         return []
     found = []
@@ -88,8 +89,8 @@ def begun_in(text: str, pause: Pause) -> list[tuple[str, str]]:
     return found
 
 
-@cache  # few of them ever occur, and to make all takes milliseconds of each start
-def key_shape(literal: str, rest: str) -> re.Pattern[str]:
-    r"""A known key where a word begins, be it behind the `\n` of a text in a text. A literal first: that is fast."""
+@cache  # few are ever used, and compiling all would add milliseconds to each start
+def key_pattern(literal: str, rest: str) -> re.Pattern[str]:
+    r"""The pattern of a key at the beginning of a word, or after the `\n` of an escaped text. The literal prefix is fast."""
     plain = re.escape(literal)
     return re.compile(rf"{plain}((?<![A-Za-z0-9]{plain})|(?<=\\[nrt]{plain})){rest}")

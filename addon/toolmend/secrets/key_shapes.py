@@ -1,7 +1,7 @@
-"""Keys that no LLM API is called with, in the form of known_keys.KEYS: of whatever an agent may have read, files, logs, output.
+"""More known keys, in the form of key_patterns.KEYS: of other services, as an agent may read them in files and output.
 
-Rule of this file: a literal, and how a key goes on behind it, so that no other word begins like it. What is drawn of letters of
-both cases and digits needs no row: the scan takes it for random.
+A row is a prefix and the pattern of the rest, such that no ordinary word matches. A key of random letters of both cases and
+digits needs no row: the scan detects its entropy.
 """
 
 MORE_KEYS = (

@@ -1,11 +1,11 @@
-r"""What a mask of echoes looks for: the forms that a request's secrets may have, and what any of them begins with.
+r"""The literals that an echo mask searches for: all forms of a request's secrets, and how each form begins.
 
-    given = sought(frozenset({"sk-ABCDEFGH"}))
-    given.begins.search(b'{"content":"is s"}')             a text ends as a secret begins: the rest may come in the next one
+    given = needle_set(frozenset({"sk-ABCDEFGH"}))
+    given.begins.search(b'{"content":"is s"}')             a text ends as a secret begins: the rest may follow in the next one
     [*covered(given.needles, b"sk-ABCDEFGH?")]             [(0, 11)]
     ends_as_begins(given.heads, b"is sk-A")                3
 
-Rule of this file: it knows texts, and nothing of what they stand in: that is echo_mask.py's.
+This module only sees texts; the JSON around them is up to echo_mask.py.
 """
 
 import json
@@ -19,35 +19,37 @@ from ..core.fastclass import value
 from .encodings import disguises
 
 PIECE = 512
-"""Bytes of a secret that are looked for as one. A longer one is looked for in pieces: what may go on is read again and again."""
+"""Bytes of a secret that are searched as one. A longer one is searched in pieces: a text that may continue is searched
+repeatedly.
+"""
 
 OVERLAP = 4
-"""Bytes that pieces have in common: in base64 those at the ends are in no form (see encodings.py)."""
+"""Bytes that pieces share: in base64 the bytes at the ends are in no form (see encodings.py)."""
 
 SUSPICIOUS = 8
-"""Bytes. A text that ends with so much of a secret stays masked: a cut stream must not give most of a key away."""
+"""Bytes. A text that ends with this much of a secret stays masked: a cut stream must not reveal most of a key."""
 
 _BACKSLASH = ord("\\")
 _HEX_DIGITS = re.compile(rb"\\[ux][0-9a-fA-F]{2,4}|%[0-9a-fA-F]{2}|[0-9a-fA-F]{16,}")
-"""What means the same in either case."""
+"""Hexadecimal digits that mean the same in either case."""
 
 _ESCAPED = re.compile(
     rb"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(/))|%([0-9a-fA-F]{2})|&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));|&(amp|lt|gt|quot|apos);"
 )
-"""One character: in JSON (also in a JSON string in a JSON string), in source code, in a URL, in HTML."""
+"""One escaped character: in JSON (also nested), in source code, in a URL, in HTML."""
 
 _NAMED = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
 MAX_NESTED = 3
-"""Escapes of escapes that are undone, as in `%2573`."""
+"""Nested escapes that are decoded, as in `%2573`."""
 
 
 ENDS = "jqvzbxucwpmikahglfoyrndtse"
-"""Letters, those first that seldom end a word."""
+"""Letters, those first that rarely end a word."""
 
 
 @value
-class Sought:
-    """`needles`: all that is to be masked. `heads`: those of them that a text may be cut in. `begins`: how any head begins."""
+class NeedleSet:
+    """`needles`: everything to mask. `heads`: those that a text may be cut in. `begins`: matches the beginning of any head."""
 
     needles: tuple[bytes, ...]
     heads: tuple[bytes, ...]
@@ -55,17 +57,17 @@ class Sought:
 
 
 @lru_cache(maxsize=32)
-def sought(secrets: frozenset[str], spared: int = 0) -> Sought:
-    """A key comes with many requests.
+def needle_set(secrets: frozenset[str], spared: int = 0) -> NeedleSet:
+    """Returns the needles of a request's secrets; cached, as a key comes with many requests.
 
-    `spared`: characters at the beginning of a secret that may pass where it is cut. A head begins with the one of them that
-    seldom ends a text, so that few texts are suspected.
+    `spared`: characters at the beginning of a secret that may pass where it is cut. A head begins with the one of them that most
+    rarely ends a text, so that few texts are suspected.
     """
     pieces = sorted({piece for secret in secrets for piece in _pieces(secret)})
     texts = sorted({text for piece in pieces for text in disguises(piece)})
     heads = sorted({_spare(text, spared) for text in texts})
     begins = [_beginnings(heads), *(way for piece in pieces for way in _disguised(_spare(piece, spared)))]
-    return Sought(_encoded({*texts, *heads}), _encoded(heads), re.compile(b"|".join(filter(None, begins))))
+    return NeedleSet(_encoded({*texts, *heads}), _encoded(heads), re.compile(b"|".join(filter(None, begins))))
 
 
 def _encoded(texts: Iterable[str]) -> tuple[bytes, ...]:
@@ -73,15 +75,15 @@ def _encoded(texts: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def _spare(text: str, most: int) -> str:
-    """A text without some of its first characters, at most so many, and no more than a quarter."""
-    if text.startswith(("%", "\\")):  # each character is written alike
+    """Returns a text without some of its first characters: at most `most`, and at most a quarter."""
+    if text.startswith(("%", "\\")):  # every character begins the same
         return text
     return text[min(range(min(most, len(text) // 4) + 1), key=lambda at: (text[at].isalnum(), ENDS.find(text[at]))) :]
 
 
 @lru_cache(maxsize=32)
 def opening(secrets: frozenset[str], spared: int, length: int) -> re.Pattern[bytes]:
-    """The first `length` characters of a head in any of its forms, each character written in any way."""
+    """Returns a pattern for the first `length` characters of a head in any form, each character in any spelling."""
     pieces = {_spare(piece, spared) for secret in secrets for piece in _pieces(secret)}
     texts = {text for secret in secrets for piece in _pieces(secret) for text in disguises(piece)}
     begun = sorted({_spare(text, spared)[:length] for text in texts})
@@ -90,36 +92,36 @@ def opening(secrets: frozenset[str], spared: int, length: int) -> re.Pattern[byt
 
 
 def _pieces(secret: str) -> Iterator[str]:
-    """Pieces that cover a secret; all are as long, but for one that is whole."""
+    """Yields pieces of equal length that cover a secret, or the secret itself if it is short."""
     yield secret[:PIECE]
     for end in range(2 * PIECE - OVERLAP, len(secret) + PIECE - OVERLAP, PIECE - OVERLAP):
         yield secret[max(0, min(end, len(secret)) - PIECE) : end]
 
 
 def covered(needles: Iterable[bytes], text: bytes) -> Iterator[tuple[int, int]]:
-    """What needles cover in a text, also where hexadecimal digits are in another case than theirs."""
+    """Yields the spans of needles in a text, with hexadecimal digits in either case."""
     for given in {text, fold(text)}:
         for needle in needles:
             if needle in given:
-                for first, last in _spans(needle, given):  # half of an escaped backslash would be no JSON
+                for first, last in _spans(needle, given):  # half of an escaped backslash would not be JSON
                     yield (len(text[:first].rstrip(b"\\")) if text[first] == _BACKSLASH else first), last
 
 
 def escaped_spans(needles: Iterable[bytes], raw: bytes) -> Iterator[tuple[int, int]]:
-    """What needles cover in a text some of whose characters are escaped, in whatever way, in JSON or outside of it."""
+    """Yields the spans of needles in a text with escaped characters, of any kind, in JSON or outside."""
     text, where = raw, range(len(raw) + 1)  # type: bytes, Sequence[int]
     for _ in range(MAX_NESTED):
         if not _ESCAPED.search(text):
             return
-        text, places = _undone(text)
+        text, places = _unescaped(text)
         where = [where[place] for place in places]
         for needle in needles:
             for first, last in _spans(needle, text):
                 yield where[first], where[bisect_right(where, where[last - 1])]
 
 
-def _undone(raw: bytes) -> tuple[bytes, Sequence[int]]:
-    """A text without its escapes; and where in `raw` the spelling of each of its bytes, and the end, begins."""
+def _unescaped(raw: bytes) -> tuple[bytes, Sequence[int]]:
+    """Returns a text without its escapes, and where in `raw` the spelling of each of its bytes, and the end, begins."""
     text, where, at = bytearray(), array("L"), 0
     for found in _ESCAPED.finditer(raw):
         first, last = found.span()
@@ -140,20 +142,20 @@ def _undone(raw: bytes) -> tuple[bytes, Sequence[int]]:
 
 
 def fold(text: bytes) -> bytes:
-    """A text with all hexadecimal digits that may stand for characters in lower case; its length stays."""
+    """Returns a text with the hexadecimal digits of encoded characters in lower case, at equal length."""
     return _HEX_DIGITS.sub(lambda found: found[0].lower(), text)
 
 
 def _spans(needle: bytes, text: bytes) -> Iterator[tuple[int, int]]:
-    """What a needle covers in a text, each byte once: first, and behind the last."""
-    behind = 0
+    """Yields the spans of a needle in a text, without overlaps."""
+    end = 0
     for at in _places(needle, text):
-        yield max(at, behind), at + len(needle)
-        behind = at + len(needle)
+        yield max(at, end), at + len(needle)
+        end = at + len(needle)
 
 
 def _places(needle: bytes, text: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """Where a needle stands in a text, overlaps too."""
+    """Yields where a needle stands in a text, including overlaps."""
     at = text.find(needle, start, end)
     while at >= 0:
         yield at
@@ -161,7 +163,7 @@ def _places(needle: bytes, text: bytes, start: int = 0, end: int | None = None) 
 
 
 def ends_as_begins(needles: Iterable[bytes], text: bytes) -> int:
-    """Where the longest beginning of a needle begins that a text ends with; the text's length if there is none."""
+    """Returns where the longest suffix of a text begins that is a prefix of a needle; the text's length if there is none."""
     found = len(text)
     for given in {text, fold(text)}:
         for needle in needles:
@@ -173,17 +175,16 @@ def ends_as_begins(needles: Iterable[bytes], text: bytes) -> int:
 
 
 def is_most(needles: Iterable[bytes], text: bytes) -> bool:
-    """Whether a needle begins with a text, and it is most of it."""
+    """Whether a text is a prefix of a needle and most of it."""
     given = (text, fold(text))
     return any(needle.startswith(given) and len(text) >= min(SUSPICIOUS, len(needle) // 2) for needle in needles)
 
 
 def _beginnings(texts: Iterable[str], length: int = SUSPICIOUS) -> bytes:
-    """A regex for secrets that may begin: a value ends with their first characters, or there are eight of them.
+    """Returns a regex for the possible beginning of a secret: a value that ends with its first characters, or eight of them.
 
-    It begins with a literal for each way to write a first character, which makes it fast; what secrets begin with together
-    stands there once. A backslash is written in two: one alone is every escape there is, and where that is text, what it
-    escapes is found as it is.
+    It begins with a literal for each spelling of a first character, which makes it fast; common prefixes are written once. A
+    backslash is only spelled as two: a single one is any escape, and in plain text the escaped character is found unescaped.
     """
     following: dict[tuple[bool, str], list[str]] = {}
     for text in texts:
@@ -199,7 +200,7 @@ def _beginnings(texts: Iterable[str], length: int = SUSPICIOUS) -> bytes:
 
 
 def _disguised(piece: str, length: int = SUSPICIOUS) -> Iterator[bytes]:
-    """Regexes for the first characters of a secret, each escaped in any way (see _ESCAPED), or in hex of either case.
+    """Yields regexes for the first characters of a secret, each escaped in any way (see _ESCAPED), or in hex of either case.
 
     Each begins with a literal, as in `_beginnings`.
     """
@@ -210,7 +211,7 @@ def _disguised(piece: str, length: int = SUSPICIOUS) -> Iterator[bytes]:
 
 
 def _ways(char: str) -> list[str]:
-    r"""Regexes for one ASCII character: `s`, `%73`, `\u0073`, `\\u0073`, `\x73`, `&#115;`, `&#x73;`."""
+    r"""Returns regexes for one ASCII character: `s`, `%73`, `\u0073`, `\\u0073`, `\x73`, `&#115;`, `&#x73;`."""
     code = ord(char)
     digits = _either_case(f"{code:02x}")
     named = [f"&{name.decode()};" for name, meant in _NAMED.items() if meant == char.encode()]
@@ -223,7 +224,7 @@ def _either_case(digits: str) -> str:
 
 
 def _written(char: str) -> list[bytes]:
-    r"""Regexes for the ways to write a character: as it is, `\u0073`, and `\n` or `\/`."""
+    r"""Returns regexes for the JSON spellings of a character: verbatim, `\u0073`, and `\n` or `\/`."""
     code = char.encode("utf-16-be", "surrogatepass").hex()
     escaped = "".join("\\\\u" + _either_case(code[i : i + 4]) for i in range(0, len(code), 4))
     short = "\\/" if char == "/" else json.dumps(char, ensure_ascii=False)[1:-1]

@@ -1,8 +1,8 @@
-"""Whether a text was drawn at random: keys and generated passwords are, words and identifiers are not.
+"""Decides whether a text was generated at random: keys and generated passwords are, words and identifiers are not.
 
     is_drawn("kQ7zRtVbXw2L")   True        is_drawn("qzrtvbxwlpqk")   True        is_drawn("getUserById2")   False
 
-Rule of this file: it sees the text alone, and neither its name nor its place.
+Only the text itself is judged, not its name or place.
 """
 
 import re
@@ -11,13 +11,13 @@ from itertools import pairwise
 from math import log2
 
 MAX_PIECE = 2.8
-"""Characters of a word or number in what was drawn at random, on average: it is 2.1, and 4 or 5 in identifiers."""
+"""Characters per word or number in a random text, on average: it is 2.1, and 4 or 5 in identifiers."""
 
 ODD = 0.25
-"""Short pieces and unusual pairs of letters for each character of what was drawn: it has 0.5 on average, an identifier 0.1."""
+"""Short pieces and unusual letter pairs per character of a random text: 0.5 on average, 0.1 in an identifier."""
 
 PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-"""What an identifier is made of: words, and numbers."""
+"""The words and numbers of an identifier."""
 
 _RUN = re.compile("[A-Za-z0-9]{8,}")
 _HEX = re.compile("(?i)(?=[a-f]*[0-9])(?=[0-9]*[a-f])(?:[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
@@ -35,12 +35,12 @@ _USUAL = {  # the letters that follow each letter: 399 of 676 pairs, which are 9
 
 
 def entropy(text: str) -> float:
-    """Bits a character."""
+    """Returns bits per character."""
     return -sum(n / len(text) * log2(n / len(text)) for n in Counter(text).values())
 
 
 def is_drawn(text: str) -> bool:
-    """Whether letters and digits stand in no order that words have. Fewer than eight in a row cannot be judged."""
+    """Whether letters and digits are in an order unlike words. Runs of fewer than eight cannot be judged."""
     run = max(_RUN.findall(text), key=len, default="")
     if len(set(run)) < 6:
         return False
@@ -51,7 +51,7 @@ def is_drawn(text: str) -> bool:
 
 
 def is_high_entropy(run: str) -> bool:
-    """Whether a run of characters was drawn at random of letters of both cases and digits, 20 or more."""
+    """Whether a run of characters is random, of 20 or more letters of both cases and digits."""
     letters = sum(map(str.isalpha, run))
     digits = sum(map(str.isdigit, run))
     cases = sum(map(str.isupper, run)), sum(map(str.islower, run))

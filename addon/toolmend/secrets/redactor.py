@@ -1,9 +1,9 @@
-"""What a recording may say of a request: secrets go out on the way to disk.
+"""Removes secrets from a request on its way to disk.
 
-    Redactor(secrets_of(exchange))     takes them, and whatever looks like a key, out of texts, headers, paths and JSON bodies
+    Redactor(secrets_of(exchange))     removes them, and anything like a key, from texts, headers, paths and JSON bodies
 
-Rule of this file: not one character of a secret is kept. A header is kept only if its name is on a list; a value goes
-if its name says credential; a text loses what has the shape of a known key. When in doubt it goes.
+Not one character of a secret is kept. A header is kept only if its name is listed; a value is removed if its name is a
+credential's; a text loses what matches a known key. In doubt it is removed.
 """
 
 import re
@@ -14,7 +14,7 @@ from urllib.parse import unquote, unquote_plus
 
 from ..core import json_text
 from .encodings import disguises
-from .key_patterns import LONGEST_KEY, Pause, begun_in, go_on, key_shape
+from .key_patterns import LONGEST_KEY, Pause, key_pattern, known_prefixes_in, no_pause
 from .names import ANY, Types, are_headers, are_secrets, in_query, is_identity, secret_types
 from .request_secrets import PASSWORD, URL, USERINFO, arguments_of, parameters
 
@@ -29,40 +29,40 @@ KEPT_HEADERS = re.compile(
 
 @lru_cache(4)
 def _spelled(secrets: frozenset[str]) -> tuple[str, ...]:
-    """All forms of secrets, longest first. A key comes with many requests."""
+    """Returns all forms of the secrets, longest first; cached, as a key comes with many requests."""
     return tuple(sorted({text for secret in secrets for text in disguises(secret)}, key=len, reverse=True))
 
 
 class Redactor:
-    """Takes secrets out. Anything may be given to it; nothing is raised."""
+    """Removes secrets. Accepts any input and never raises."""
 
-    def __init__(self, secrets: Iterable[str], pause: Pause = go_on) -> None:
+    def __init__(self, secrets: Iterable[str], pause: Pause = no_pause) -> None:
         self._pause = pause
         self._spelled = _spelled(frozenset(secrets))
         self._shortest = len(self._spelled[-1]) if self._spelled else 0
 
     def text(self, text: str) -> str:
-        """The text without the request's secrets and without what looks like a key."""
+        """Returns the text without the request's secrets and without what looks like a key."""
         for spelled in self._spelled if len(text) >= self._shortest else ():
             if spelled in text:
                 text = text.replace(spelled, REDACTED)
-        for literal, rest in begun_in(text, self._pause):
-            text = key_shape(literal, rest).sub(REDACTED, text)
+        for literal, rest in known_prefixes_in(text, self._pause):
+            text = key_pattern(literal, rest).sub(REDACTED, text)
         return text
 
     def cut(self, text: str, length: int) -> str:
-        """So much of a text, without a part of what `text` takes out."""
+        """Returns the first `length` characters of a text, without any part of what `text` removes."""
         return self.text(text[: length + LONGEST_KEY])[:length]
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[list[str]]:
-        """[name, value] pairs, the value only of a header that is on the list."""
+        """Returns [name, value] pairs, with the values of listed headers only."""
         return [
             [self.text(name), self.text(value) if KEPT_HEADERS.fullmatch(name.lower()) else REDACTED]
             for name, value in headers
         ]
 
     def path(self, path: str) -> str:
-        """The path and query of a request."""
+        """Returns the path and query of a request, redacted."""
         path, question, query = path.partition("?")
         path = "/".join(map(self._part, USERINFO.sub(f"//{REDACTED}@", path).split("/")))
         parts = []
@@ -72,11 +72,11 @@ class Redactor:
         return path + question + "&".join(parts)
 
     def _part(self, part: str) -> str:
-        """A piece of a URL; it goes whole if it spells a secret, be it with percents."""
+        """Redacts a segment of a URL, entirely if it spells a secret, also percent-encoded."""
         return part if all(self.text(text) == text for text in (part, unquote(part), unquote_plus(part))) else REDACTED
 
     def body(self, data: bytes) -> bytes | None:
-        """A JSON body, written anew without its secrets; None if it is no JSON, and so cannot be judged."""
+        """Returns a JSON body, serialised without its secrets; None if it is not JSON and so cannot be judged."""
         try:
             value = json_text.loads(data)
             self._pause()
@@ -85,7 +85,7 @@ class Redactor:
             return None
 
     def value(self, value: Any, hidden: Types = ()) -> Any:
-        """A JSON value. What stands under a credential's name goes; objects (tool parameters) are gone through."""
+        """Returns a JSON value, redacted. Values under a credential's name are removed; objects and lists are searched."""
         if value and type(value) in hidden:
             return REDACTED
         match value:
@@ -102,7 +102,7 @@ class Redactor:
         if are_headers(name, value):
             return dict(self.headers(value.items()))
         if are_secrets(name, value):
-            return {self.text(told): REDACTED if secret else secret for told, secret in value.items()}
+            return {self.text(key): REDACTED if secret else secret for key, secret in value.items()}
         value = self.value(value, secret_types(name, owner) or (ANY if is_identity(name) else ()))
         read = arguments_of(value) if name == "arguments" else value
         kept = value if read is value else self.value(read)
@@ -110,22 +110,22 @@ class Redactor:
 
 
 def unsecret(sentence: str) -> str:
-    """A sentence of ours that quotes what somebody wrote, without what looks like a key or is the password of a URL."""
+    """Returns a message that quotes user input, without what looks like a key or is the password of a URL."""
     return Redactor(()).text(PASSWORD.sub(lambda found: found[0].replace(f":{found[1]}@", f":{REDACTED}@"), sentence))
 
 
 def keyless(words: str) -> str:
-    """Words of others', as a line of a log, whose URLs have no credentials, and that have nothing that looks like a key."""
+    """Returns foreign text, such as a log line, without the credentials of its URLs and without what looks like a key."""
     redactor = Redactor(())
     return redactor.text(_PLACES.sub(lambda found: redactor.path(found[0]), words))
 
 
 _PLACES = re.compile(r"://\S+|(?<!\S)[^\s?]*+\?\S+")
-"""Of URLs, from behind the scheme; mitmproxy names some places without one."""
+"""URLs from after the scheme; mitmproxy logs some without one."""
 
 
 def _without_keys(url: re.Match[str]) -> str:
-    """A URL, and nothing else, without the credentials of its query."""
+    """Returns a text that is a URL, without the credentials of its query."""
     parts = [(*part.partition("="), part) for part in re.split("([&;#])", url[2])]
     return url[1] + "".join(f"{name}={REDACTED}" if value and in_query(name) else part for name, _, value, part in parts)
 

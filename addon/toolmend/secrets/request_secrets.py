@@ -1,9 +1,9 @@
-"""The secrets that a request carries: in its headers, its path and its bodies.
+"""The secrets in a request: in its headers, its path and its bodies.
 
-    secrets_of(exchange)           all of them                secrets_in(headers, path)      those in front of its body
+    secrets_of(exchange)           all of them                secrets_in(headers, path)      those before its body
 
-Rule of this file: a name tells a credential, or a value its shape; and no word is taken for a secret, for it would be masked
-wherever the answer has it.
+A credential is recognised by its name, or by the pattern of its value. A word is never taken for a secret: it would be masked
+everywhere in the response.
 """
 
 import base64
@@ -13,46 +13,47 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
 from ..core import json_text
-from .key_patterns import LONGEST_KEY, Pause, begun_in, go_on, key_shape
+from .key_patterns import LONGEST_KEY, Pause, key_pattern, known_prefixes_in, no_pause
 from .names import Types, are_headers, are_secrets, holds_credential, in_query, secret_types
 
 if TYPE_CHECKING:
     from ..core.exchange_record import ExchangeRecord
 
 MIN_SECRET = 8
-"""Characters. What is shorter guards nothing, and looking for it would mask half of a text."""
+"""Characters. A shorter one protects nothing, and masking it would mask half of a text."""
 
 MAX_SHAPED = 16
-"""Secrets that only their shape tells: a conversation that quotes more than a handful of keys is about something else."""
+"""Secrets recognised only by their pattern: a conversation that quotes more keys than a handful is about something else."""
 
 MAX_NAMED = 64
-"""Secrets that their names tell, those of the headers first: to look for one takes 6 ms and 150 KB of each answer. What has more
-is data, in which words are called tokens."""
+"""Secrets recognised by name, headers first: searching for one costs 6 ms and 150 KB per response. A body with more is data, in
+which words are named tokens.
+"""
 
 MAX_SECRET = 16 * 1024
-"""Characters of a secret that are looked for: tokens that name all groups of a user have as many. What is longer is a text."""
+"""Characters of a secret that are searched for: tokens that list all groups of a user have as many. A longer one is a text."""
 
 MAX_SECRETS = 64 * 1024
-"""Characters of all together, those of the headers first: their forms take forty times as much memory."""
+"""Characters of all secrets together, headers first: their forms take forty times as much memory."""
 
 BLOCK = 1024 * 1024
-"""Bytes of a body that are searched at once where it is no JSON, or more than is read."""
+"""Bytes of a body that are searched at once if it is not JSON, or too large to parse."""
 
 USERINFO, PASSWORD = re.compile("//([^/@]+)@"), re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
-"""Of URLs: who asks, with the password; and that alone, in the midst of a text."""
+"""In URLs: user and password; and the password alone, inside a text."""
 
 URL = re.compile(r"\A([a-zA-Z][a-zA-Z0-9+.-]{0,20}://[^\s?]*\?)(\S+)\Z")
-"""A text that is a URL and nothing else; its query is the second group."""
+"""A text that is only a URL; its query is the second group."""
 
 _WORDS = re.compile("[a-z_-]*|[A-Z_-]*")
 
 
-def secrets_of(exchange: "ExchangeRecord", pause: Pause = go_on) -> tuple[str, ...]:
-    """The credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first.
+def secrets_of(exchange: "ExchangeRecord", pause: Pause = no_pause) -> tuple[str, ...]:
+    """Returns the credentials in a request's headers, query and bodies, of MIN_SECRET characters or more, longest first.
 
-    Of one that is longer than MAX_SECRET, what it begins with.
+    One longer than MAX_SECRET is cut.
     """
-    found, shaped = _in_front(exchange.request_headers, exchange.path)
+    found, shaped = _before_body(exchange.request_headers, exchange.path)
     for body in filter(None, (exchange.request, exchange.upstream_request)):
         try:
             value = json_text.loads(body)
@@ -66,12 +67,12 @@ def secrets_of(exchange: "ExchangeRecord", pause: Pause = go_on) -> tuple[str, .
 
 
 def secrets_in(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...]:
-    """Those of `secrets_of` that stand in front of a request's body."""
-    return _kept(*_in_front(headers, path))
+    """Returns those of `secrets_of` that precede the body."""
+    return _kept(*_before_body(headers, path))
 
 
-def _in_front(headers: Iterable[tuple[str, str]], path: str) -> tuple[list[str], list[str]]:
-    """What names tell, and what only its shape tells."""
+def _before_body(headers: Iterable[tuple[str, str]], path: str) -> tuple[list[str], list[str]]:
+    """Returns the secrets recognised by name, and those recognised only by pattern."""
     found: list[str] = []
     shaped: list[str] = []
     for name, value in headers:
@@ -105,18 +106,18 @@ def _query_secrets(query: str) -> Iterator[str]:
 
 
 def parameters(query: str) -> Iterator[tuple[str, str]]:
-    """Names and values of a query, as they are spelled."""
+    """Yields names and values of a query, as spelled."""
     for part in re.split("[&;]", query):
         name, _, value = part.partition("=")
         yield name, value
 
 
 def _header_secrets(name: str, value: str) -> Iterator[str]:
-    """`Bearer X`, `Basic X`, `X`, `Key name:X`, `Snowflake Token="X"`, and in a cookie `a=X; Y`: each X and Y."""
+    """Yields X and Y of `Bearer X`, `Basic X`, `X`, `Key name:X`, `Snowflake Token="X"`, and of a cookie `a=X; Y`."""
     if "cookie" in name.lower():
         for part in value.split(";"):
-            told, equals, given = part.partition("=")
-            crumb = (given if equals else told).strip().strip('"')
+            key, equals, given = part.partition("=")
+            crumb = (given if equals else key).strip().strip('"')
             yield from (crumb, unquote(crumb))
         return
     words = value.split(None, 1)
@@ -125,8 +126,8 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
     if len(words) < 2:
         return
     for part in words[1].split(","):
-        told, _, given = part.strip().partition("=")
-        if in_query(told) or holds_credential(told):
+        key, _, given = part.strip().partition("=")
+        if in_query(key) or holds_credential(key):
             yield given.strip('"')
     if words[0].lower() == "basic":
         try:
@@ -135,7 +136,7 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
             return
         user, _, password = pair.partition(":")
         yield from (pair, password, *_shaped(pair))
-        if len(password) < MIN_SECRET:  # it guards nothing: the user is the key
+        if len(password) < MIN_SECRET:  # too short to be one: the user is the key
             yield user
 
 
@@ -163,15 +164,15 @@ def _body_secrets(value: Any, pause: Pause, secret: Types = ()) -> Iterator[str]
 
 
 def arguments_of(value: Any) -> Any:
-    """Those of a call, which Chat and Responses have as a text, as Messages has them."""
+    """Returns the arguments of a call as an object, which Chat and Responses have as a text."""
     try:
         return json_text.loads(value.encode()) if isinstance(value, str) else value
-    except ValueError:  # no JSON, or half a surrogate pair
+    except ValueError:  # not JSON, or half of a surrogate pair
         return value
 
 
 def _shaped_within(value: Any, pause: Pause) -> Iterator[str]:
-    """What has the shape of a key, or is the password of a URL, in all strings of a JSON value, names too."""
+    """Yields what looks like a key, or is the password of a URL, in all strings of a JSON value, names included."""
     match value:
         case str():
             yield from _shaped(value, pause)
@@ -190,10 +191,10 @@ def _shaped_within(value: Any, pause: Pause) -> Iterator[str]:
                 yield from _shaped_within(item, pause)
 
 
-def _shaped(text: str, pause: Pause = go_on) -> Iterator[str]:
-    """The keys in a text; words that begin as one does are none, `sk-fading-circle` or `Bearer YOUR_TOKEN`."""
-    for literal, rest in begun_in(text, pause):
-        for found in key_shape(literal, rest).finditer(text):
-            key = found[0].rstrip("._~+/=-")  # of the sentence, or no loss
+def _shaped(text: str, pause: Pause = no_pause) -> Iterator[str]:
+    """Yields the keys in a text, but not words that begin like one, `sk-fading-circle` or `Bearer YOUR_TOKEN`."""
+    for literal, rest in known_prefixes_in(text, pause):
+        for found in key_pattern(literal, rest).finditer(text):
+            key = found[0].rstrip("._~+/=-")  # punctuation of the sentence, or no loss
             if not _WORDS.fullmatch(key.removeprefix(literal)):
                 yield key.removeprefix(literal) if literal.lower() == "bearer " else key

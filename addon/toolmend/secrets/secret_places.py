@@ -1,11 +1,11 @@
-r"""Where a credential stands by the form of a file or a command, and what is a credential by its form alone.
+r"""Credentials recognised by the syntax of a file or command, and those recognised by their own form.
 
     curl -u app:kQ7zRtVbXw2L        mysql -pkQ7z…            sshpass -p kQ7z… ssh …            psql --password=kQ7z…
     machine h login a password k…   h:5432:db:app:kQ7z…      psk="kQ7zRtVbXw2L"                postgres://app:kQ7z…@db/x
     https://hooks.slack.com/services/T…/B…/…                 https://0123…@o1.ingest.sentry.io/2
 
-In PLACES, the group `v` is the value, and whoever uses the table looks at it. What SHAPES match is a credential as it is.
-Rule of this file: data. A row is written as its tool's manual or its issuer has it, and reads one line at most.
+Data only. In PLACES the group `v` is the value, which the caller must check; a match of SHAPES is a credential. A row follows the
+manual of its tool or the documentation of its issuer, and matches within one line.
 """
 
 import re
@@ -51,8 +51,8 @@ _PLACES: tuple[tuple[str, str], ...] = (
     ("the password in a URL", r"\bjdbc:oracle:thin:[\w.-]{1,60}/(?P<q>)(?P<v>[^\s@\"'/\\]{4,200})@"),
     ("the password in a URL", r"\bsqlplus\s+(?:-\w+\s+)*[\w.-]{1,60}/(?P<q>[\"']?)(?P<v>[^\s@\"'/\\]{4,200})(?P=q)(?:@|\s|$)"),
 )  # fmt: skip
-PLACES = tuple((what, re.compile(pattern)) for what, pattern in _PLACES)
-"""What stands there, and where."""
+PLACES = tuple((kind, re.compile(pattern)) for kind, pattern in _PLACES)
+"""The kind of credential, and a pattern of its place."""
 
 _SHAPES: tuple[tuple[str, str], ...] = (
     ("a webhook of Slack", r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Z0-9]{7,14}/[A-Za-z0-9]{7,20}(?:/[A-Za-z0-9]{16,40}){1,2}"),
@@ -80,5 +80,5 @@ _SHAPES: tuple[tuple[str, str], ...] = (
     ("a private key", r"-----BEGIN PGP PRIVATE KEY BLOCK-----"),
     ("a private key", r"\"(?:kty|crv)\\?\"[^{}]{0,2000}\\?\"d\\?\"\s*:\s*\\?\"[A-Za-z0-9_-]{40,}"),
 )  # fmt: skip
-SHAPES = tuple((what, re.compile(pattern)) for what, pattern in _SHAPES)
-"""What it is, and how it is written. Those of issuers that begin with a literal are in key_shapes.py and key_patterns.py."""
+SHAPES = tuple((kind, re.compile(pattern)) for kind, pattern in _SHAPES)
+"""The kind of credential, and its pattern. Those with a literal prefix are in key_patterns.py."""

@@ -1,9 +1,9 @@
-r"""Lines of a stream in which nothing but a text varies, or a few: what is looked for in them stands in their texts.
+r"""Finds consecutive lines of a stream that differ only in a few texts, so that only these texts have to be searched.
 
     data: {"id":"c1", … "content":"Your k"}, … "obfuscation":"x8Zr"}\n\n     head  text  literal  hole  tail  gap
     data: {"id":"c1", … "content":"ey is"}, … "obfuscation":"b0"}\n\n        the same, with another text and filler
 
-Rule of this file: it knows nothing of what a line means. Two lines tell what they have in common, byte by byte.
+The meaning of a line is not interpreted: two lines are compared byte by byte.
 """
 
 import re
@@ -14,20 +14,22 @@ from ..core.fastclass import value
 from ..core.record_template import RecordTemplate, common_prefix
 
 LONGEST = 4096
-"""Bytes of a line that another one is compared with."""
+"""Bytes of a line that is compared with another one."""
 
 ROW = 16 * 1024
-"""Bytes of lines that are looked at together: where one of them is to be read, those behind it were cut out in vain."""
+"""Bytes of lines that are split together: if one of them must be parsed, splitting those after it was wasted."""
 
 MOST = 3
-"""Texts of a line that vary."""
+"""Varying texts in a line."""
 
 _HOLES = re.compile(rb'"(?:sequence_number"\s*:\s*(\d+)|obfuscation"\s*:\s*"([A-Za-z0-9+/=_-]*)")')
-"""Members that are another in each event: the number of a Responses event, OpenAI's filler; all of it, and no part."""
+"""Members that differ in every event: the number of a Responses event, OpenAI's filler. They vary as a whole."""
 
 _MORE = re.compile(_HOLES.pattern + rb'|"created"\s*:\s*(\d+)|"(?:id|item_id)"\s*:\s*"([ !#-\[\]-~]*)"')
-"""Members that are another in each line of some upstreams; nobody joins them (see echo.NEVER_JOINED). Were a text no more than
-up to an escape, what it spells with that would be in none of the parts."""
+"""Members that differ in every line of some upstreams and that no client joins (see echo_mask.NEVER_JOINED). They match without
+escapes:
+a text cut at an escape would spell something that is in none of the parts.
+"""
 
 _NAMED = re.compile(rb'"\s*:')
 _NAME = re.compile(rb'"([^"\\]+)"\s*:\s*"\Z')
@@ -36,15 +38,15 @@ _NUMBER = re.compile(rb"\d++")
 _FILLER = re.compile(rb"[A-Za-z0-9+/=_-]*+")
 _WORD = re.compile(rb"[ !#-\[\]-~]*+")
 _KINDS = (_NUMBER, _FILLER, _NUMBER, _WORD)
-"""By the group that matches them."""
+"""The pattern of each group of _MORE."""
 
 type Hole = re.Pattern[bytes]
 
 
-class Alike:
-    """What lines have in common. `head`: up to the first thing that varies. `rest`: what varies, each with the literal behind it.
+class LineTemplate:
+    """What lines have in common. `head`: up to the first varying part. `rest`: each varying part with the literal after it.
 
-    The last literal goes on to the beginning of the next line that is alike. `places`: which of what varies are texts.
+    The last literal extends to the beginning of the next similar line. `places`: the varying parts that are texts.
     """
 
     def __init__(self, head: bytes, rest: Sequence[tuple[Hole, bytes]]) -> None:
@@ -53,58 +55,62 @@ class Alike:
         self.cut = RecordTemplate(head, rest)
 
     def row(self, lines: bytes, at: int) -> "SimilarRow":
-        """Those from `at` on, where a line begins; not one that is cut off, or that none may follow."""
+        """Returns the similar lines from `at`, the beginning of a line, without an incomplete last one."""
         parts, end = self.cut.row(lines, at, at + ROW)
         return SimilarRow(self, at, end, parts)
 
 
 @value
 class SimilarRow:
-    """Lines that follow each other: where the first begins, and the next one may; and what varies in them."""
+    """Consecutive similar lines: where the first begins, where they end, and their varying parts."""
 
-    alike: Alike
+    template: LineTemplate
     begin: int
     end: int
     parts: Sequence[bytes]
 
     @property
     def count(self) -> int:
-        """Lines."""
-        return len(self.parts) // self.alike.cut.width
+        """The number of lines."""
+        return len(self.parts) // self.template.cut.width
 
     @property
     def texts(self) -> list[Sequence[bytes]]:
-        """Those of each line, for each place of one."""
-        return [self.parts[place :: self.alike.cut.width] for place in self.alike.places]
+        """The texts of all lines, by their place in the line."""
+        return [self.parts[place :: self.template.cut.width] for place in self.template.places]
 
     @property
     def others(self) -> list[bytes]:
-        """What varies beside the texts."""
-        width, places = self.alike.cut.width, self.alike.places
+        """The varying parts that are not texts."""
+        width, places = self.template.cut.width, self.template.places
         return [part for place in range(width) if place not in places for part in self.parts[place::width]]
 
     def start(self, count: int) -> int:
-        """Where the line begins that comes behind so many."""
-        return self.begin + self.alike.cut.size(self.parts[: self.alike.cut.width * count])
+        """Returns where the line number `count` begins."""
+        return self.begin + self.template.cut.size(self.parts[: self.template.cut.width * count])
 
     def places(self, count: int) -> list[int]:
-        """Where its texts begin."""
-        parts = self.parts[self.alike.cut.width * count :]
-        ends = list(accumulate(len(literal) + len(part) for literal, part in zip(self.alike.literals, parts, strict=False)))
-        return [self.start(count) + ends[place] - len(parts[place]) for place in self.alike.places]
+        """Returns where the texts of line number `count` begin."""
+        parts = self.parts[self.template.cut.width * count :]
+        ends = list(accumulate(len(literal) + len(part) for literal, part in zip(self.template.literals, parts, strict=False)))
+        return [self.start(count) + ends[place] - len(parts[place]) for place in self.template.places]
 
 
-def compare(before: bytes, gap: bytes, line: bytes, place: int) -> Alike | None:
-    """What two lines have in common that differ in a few texts, with what stands between; None where they do not, or in a name.
+def compare(before: bytes, gap: bytes, line: bytes, place: int) -> LineTemplate | None:
+    """Returns the template of two lines that differ only in a few texts; None if they do not differ, or differ elsewhere.
 
-    `place` is one in the text of lines that do not differ at all, or -1.
+    Args:
+        before: The first line.
+        gap: The bytes between the lines.
+        line: The second line.
+        place: A position in the text that is taken to vary if the lines are equal, or -1.
     """
     if len(before) > LONGEST or len(line) > LONGEST:
         return None
     return _compare(before, gap, line, place, _HOLES) or _compare(before, gap, line, place, _MORE)
 
 
-def _compare(before: bytes, gap: bytes, line: bytes, place: int, holes: Hole) -> Alike | None:
+def _compare(before: bytes, gap: bytes, line: bytes, place: int, holes: Hole) -> LineTemplate | None:
     literals, kinds = _cut(line, holes)
     others, same_kinds = _cut(before, holes)
     if literals == others and place >= 0:
@@ -122,16 +128,16 @@ def _compare(before: bytes, gap: bytes, line: bytes, place: int, holes: Hole) ->
     texts = [b"".join(pieces[: at + 1]) for at, hole in enumerate(rest) if hole is _TEXT]
     if not 0 < len(texts) <= MOST or any(before.count(b'"') % 2 == 0 for before in texts):
         return None
-    # what has one name may be one text, that goes on from one of them to the other
+    # texts of the same name may be one text that continues from one to the other
     names = {name[1] for before in texts if (name := _NAME.search(before))}
     if len(texts) > 1 and len(names) < len(texts):
         return None
     pieces[-1] += gap
-    return Alike(pieces[0], list(zip(rest, pieces[1:], strict=True)))
+    return LineTemplate(pieces[0], list(zip(rest, pieces[1:], strict=True)))
 
 
 def _around_texts(one: bytes, other: bytes) -> list[bytes] | None:
-    """What stands around the texts in which two pieces differ; None where they differ in something else."""
+    """Returns the literals around the texts in which two pieces differ; None if they differ elsewhere."""
     found: list[bytes] = []
     while one != other:
         begin = one.rfind(b'"', 0, common_prefix(one, other)) + 1
@@ -147,7 +153,7 @@ def _around_texts(one: bytes, other: bytes) -> list[bytes] | None:
 
 
 def _cut(line: bytes, holes: Hole) -> tuple[list[bytes], list[Hole]]:
-    """A line, cut where any line varies: literals, and what stands between them."""
+    """Splits a line at the members that always vary: literals, and the patterns between them."""
     literals: list[bytes] = []
     kinds: list[Hole] = []
     at = 0

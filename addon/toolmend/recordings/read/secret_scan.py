@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from ...core.fastclass import value
 from ...secrets.encodings import spellings
-from ...secrets.key_patterns import KEYS, key_shape
+from ...secrets.key_patterns import KEYS, key_pattern
 from ...secrets.key_shapes import MORE_KEYS
 from ...secrets.named_secrets import NAMED, is_secret, named
 from ...secrets.names import is_credential
@@ -114,7 +114,7 @@ def find(text: str, needles: Iterable[tuple[str, str]] = (), *, plain: bool = Tr
     for form, parts in _forms(text):
         whole = "\0".join(known for known, _ in parts)  # most of what is looked for is in none of them
         values = [(name, needle) for name, needle in needles if needle in whole]
-        shapes = [(literal, key_shape(literal, rest)) for literal, rest in _SHAPES if literal in whole]
+        shapes = [(literal, key_pattern(literal, rest)) for literal, rest in _SHAPES if literal in whole]
         for known, start in parts if values or shapes else ():
             for name, needle in values:
                 if (at := known.find(needle)) >= 0:

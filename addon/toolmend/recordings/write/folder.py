@@ -32,7 +32,7 @@ from ...core.joined_chunks import sizes_of
 from ...pipeline.suspects import Sought, in_texts
 from ...secrets.echo_frames import FrameMask, mask_of
 from ...secrets.echo_mask import EchoMask
-from ...secrets.key_patterns import Pause, go_on
+from ...secrets.key_patterns import Pause, no_pause
 from ...secrets.redactor import Redactor
 from ...secrets.request_secrets import secrets_of
 from ..read import safe_read
@@ -91,7 +91,7 @@ class Words(TypedDict, total=False):
 class Folder:
     """One recording. `pause` is called within what takes long in one step."""
 
-    def __init__(self, path: Path, pause: Pause = go_on) -> None:
+    def __init__(self, path: Path, pause: Pause = no_pause) -> None:
         self.path, self._pause = path, pause
         self.lost = False  # set by the event loop: the queue was full
         self.broken: str | None = None  # why nothing more is written
