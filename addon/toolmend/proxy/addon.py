@@ -32,7 +32,7 @@ from .exchange import LlmExchange
 from .learnt_refusals import Learnt, remembered, today
 from .lifecycle import ExchangeLifecycle, stream_of, warm
 from .patches import called_host, flush_on_disconnect, hook_dispatch, http_layers, process_tuning, resend, upstream_failure
-from .patches.hot_reload import by_whom_it_was_asked, claim, release
+from .patches.hot_reload import claim, handled_by_owner, release
 from .patches.layer_lookup import client_left
 from .stream_callbacks import Mend, Plain, reason
 
@@ -76,9 +76,9 @@ class Toolmend:
 
     def load(self, loader: Loader) -> None:
         options.declare(loader)
-        http_layers.join()
-        called_host.note()
-        hook_dispatch.shorten(ctx.master.addons)
+        http_layers.install()
+        called_host.install()
+        hook_dispatch.install(ctx.master.addons)
 
     def configure(self, updated: set[str]) -> None:
         if not any(name.startswith("toolmend") for name in updated):
@@ -117,12 +117,12 @@ class Toolmend:
         if self.settings.mode == "observe":
             logger.info("toolmend: observes, and changes no answer%s", " but those of routes" if self.settings.routes else "")
         warm(self.settings)
-        process_tuning.settle(again=self._again)
+        process_tuning.tune(again=self._again)
         logger.info("toolmend: listens to %s; dialects: %s; %s", hosts, spelled(self.settings), place)
 
     def done(self) -> None:
         claim(self.calls, self)
-        process_tuning.unsettle()
+        process_tuning.restore()
         http_layers.restore()
         called_host.restore()
         hook_dispatch.restore(ctx.master.addons)
@@ -167,7 +167,7 @@ class Toolmend:
                 loop = asyncio.get_running_loop()
                 loop.call_soon(loop.call_soon, self._prepare, call, flow)  # the request leaves in the loop's next turn
 
-    @by_whom_it_was_asked
+    @handled_by_owner
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         call, response = self.calls.pop(flow, None) or outgoing.exchange_for(flow, self.settings), flow.response
         if not call or call.answered or not response:
@@ -194,7 +194,7 @@ class Toolmend:
         elif call.streamed and response_headers.comes(flow, response):
             self._stream(call, flow, response)
 
-    @by_whom_it_was_asked
+    @handled_by_owner
     def response(self, flow: http.HTTPFlow) -> None:
         call = self.calls.get(flow)
         if call and call.waits and flow.response:  # it cannot be sent again here, so that the client has to
@@ -205,7 +205,7 @@ class Toolmend:
         self.calls.pop(flow, None)
         if call and flow.response:
             if call.routed and flow.response.status_code < 200:  # mitmproxy takes it for the whole answer
-                upstream_failure.leave(flow)
+                upstream_failure.disconnect_upstream(flow)
             http_layers.without_trailers(flow, flow.response)
             if call.routed:  # they are of another API, and may repeat the key
                 flow.response.trailers = None
@@ -230,7 +230,7 @@ class Toolmend:
             if flow.response.stream is call.sent:  # nothing more comes, and some keep all flows, as mitmweb does
                 flow.response.stream = True
 
-    @by_whom_it_was_asked
+    @handled_by_owner
     def error(self, flow: http.HTTPFlow) -> None:  # mitmproxy may call response as well: the first one ends the call
         call = self.calls.pop(flow, None)
         if call and call.refused and not (flow.response or client_left(flow)):  # the first answer counts

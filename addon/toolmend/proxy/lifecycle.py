@@ -38,7 +38,7 @@ from ..telemetry.observers import Observers
 from . import flow_info
 from .dry_run import Observe
 from .exchange import LlmExchange
-from .patches.hook_dispatch import is_own
+from .patches.hook_dispatch import is_builtin
 from .stream_callbacks import Callback, Mend, Plain, ResponseStream, Tee, reason
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class ExchangeLifecycle:
         """The addons that may look on, those of scripts too; of forty that mitmproxy has, none does."""
         addons = list(ctx.master.addons.lookup.values())
         if addons != self._addons:
-            self._addons, self._others = addons, [addon for addon in addons if not is_own(addon)]
+            self._addons, self._others = addons, [addon for addon in addons if not is_builtin(addon)]
         return self._others
 
     def _given(self, call: LlmExchange) -> Settings:

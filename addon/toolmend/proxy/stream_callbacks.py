@@ -26,7 +26,7 @@ from ..pipeline.stall_guard import LONG, PIECE, StalledError, StallGuard
 from ..recordings.write.recorder import LiveRecording
 from ..telemetry.meter import Meter
 from ..telemetry.observers import Watcher
-from .patches.end_of_stream import breaks_off, goes_on
+from .patches.end_of_stream import is_body_chunk, is_upstream_reset
 
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
 
@@ -67,7 +67,7 @@ class ResponseStream:
     def __call__(self, data: bytes) -> bytes | list[bytes]:
         try:
             if not data:
-                if goes_on():
+                if is_body_chunk():
                     return []
                 self.over = True
             if self.ended:
@@ -77,7 +77,7 @@ class ResponseStream:
             else:
                 self._close()
             if self._then:
-                self._out[0] = self._pass_on(self._then, self._out[0], ended=not data and not breaks_off())
+                self._out[0] = self._pass_on(self._then, self._out[0], ended=not data and not is_upstream_reset())
             return self._leave() if data else self._out.pop()
         except Exception as error:  # mitmproxy would lose the chunk for it
             return self._rescue(data, error)

@@ -1,1 +1,1 @@
-"""All that reaches into the internals of mitmproxy, h11 or CPython, a file each. See docs/dev/mitmproxy-internals.md."""
+"""All code that uses internals of mitmproxy, h11 or CPython, one file for each patch. See docs/dev/mitmproxy-internals.md."""

@@ -1,10 +1,14 @@
-"""A request that is under way while the script is loaded anew: what became of it nobody knows but the addon that had it.
+"""Routes the hooks of a flow to the addon instance that began it, when the script is reloaded while the flow is in progress.
 
-    done             claim(flows, addon)     of the old one; a flow outlives it, and nothing else of the package does
-    responseheaders  @by_whom_it_was_asked   of the new one, which hands it back
+    done             claim(flows, addon)     called by the old instance; of the old package only flows survive a reload
+    responseheaders  @handled_by_owner       called on the new instance, which delegates to the old one
     response, error  …
 
-Rule of this file: an addon that has been taken away does nothing but what it had begun.
+Bug: after a reload mitmproxy calls the new instance, which does not have the state of flows in progress.
+Version: mitmproxy 12.2 and 12.3 (attributes set on a flow stay on it).
+Obsolete when: mitmproxy keeps an unloaded addon for the flows that it has seen.
+
+An unloaded instance handles only the flows that it owns.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,27 +21,27 @@ if TYPE_CHECKING:
     from ..addon import Toolmend
 
 _OWNER = "toolmend"
-"""The attribute of a flow."""
+"""The attribute of a flow that holds its owner."""
 
 type Hook = Callable[["Toolmend", http.HTTPFlow], None]
 
 
 def claim(flows: Iterable[http.HTTPFlow], addon: "Toolmend") -> None:
-    """These are the addon's from here on, unless they are released."""
+    """Makes an addon the owner of these flows, until they are released."""
     for flow in list(flows):
         vars(flow)[_OWNER] = addon
 
 
 def release(flow: http.HTTPFlow) -> None:
-    """It is nobody's any more."""
+    """Removes the owner of a flow."""
     vars(flow).pop(_OWNER, None)
 
 
-def by_whom_it_was_asked(hook: Hook) -> Hook:
-    """A hook that is the owner's, where a flow has one."""
+def handled_by_owner(hook: Hook) -> Hook:
+    """Decorates a hook so that it runs on the flow's owner, if the flow has one."""
 
     @wraps(hook)
-    def asked(self: "Toolmend", flow: http.HTTPFlow) -> None:
+    def delegate(self: "Toolmend", flow: http.HTTPFlow) -> None:
         owner: Toolmend = vars(flow).get(_OWNER, self)
         if owner is self:
             hook(self, flow)
@@ -45,4 +49,4 @@ def by_whom_it_was_asked(hook: Hook) -> Hook:
             self.exchanges.lend(owner.exchanges)
             getattr(owner, hook.__name__)(flow)
 
-    return asked
+    return delegate

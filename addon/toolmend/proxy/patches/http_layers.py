@@ -1,21 +1,21 @@
-"""How mitmproxy speaks on the wire: in fewer pieces, with less ado, and without what it fails at.
+"""Subclasses of mitmproxy's HTTP layers that join chunks, survive trailers and close connections as they should.
 
-    request, HTTP/1      POST … \\r\\n\\r\\n  {"model": …}      head and body leave at once, but for a connection's first
-    answer, HTTP/1       10\\r\\n … fe\\r\\n … fe\\r\\n …        chunks that are read at once are one: see joined_chunks.py
-    answer, HTTP/2       DATA  DATA  DATA                 the same
-    answer, HTTP/1       fe\\r\\n … \\r\\n                   a chunk that comes alone, as a model's do, is looked at once
-    answer, HTTP/1       … 0\\r\\nX-Sum: 1\\r\\n\\r\\n          an end: at trailers mitmproxy fails, and the client waits for ever
-    answer, HTTP/2       HEADERS behind DATA              trailers, left out at the end for a client of HTTP/1
-    to a client, HTTP/1  fe\\r\\n …                        whether an answer goes in chunks is asked of its headers once
-    of an upstream       … EOF                           closed, though the answer's headers have been changed meanwhile
+    request, HTTP/1      POST … \\r\\n\\r\\n  {"model": …}      head and body in one write, except on a connection's first request
+    response, HTTP/1     10\\r\\n … fe\\r\\n … fe\\r\\n …        chunks from one read are joined: see joined_chunks.py
+    response, HTTP/2     DATA  DATA  DATA                 likewise
+    response, HTTP/1     fe\\r\\n … \\r\\n                   a chunk that arrives alone, as a model's do, is parsed once
+    response, HTTP/1     … 0\\r\\nX-Sum: 1\\r\\n\\r\\n          trailers end the body: mitmproxy fails and the client hangs
+    response, HTTP/2     HEADERS after DATA               trailers are dropped at the end for an HTTP/1 client
+    to a client, HTTP/1  fe\\r\\n …                        whether the response is chunked is read from its headers once
+    of an upstream       … EOF                            the connection is closed even if the response's headers were changed
 
-The first request of a connection leaves in two pieces: the server has sent its TLS tickets, and the second acknowledges them. In
-one, it would be the proxy's timer that does, 40 ms later, and Nagle's algorithm holds a short answer back until then; an upstream
-that closes behind it with a reset took it along.
+Bugs: trailers (mitmproxy#2474), and a connection that is reused after an HTTP/1.0 response whose headers an addon changed.
+Cost: without joining, a flood of small chunks takes about seven times as long.
+Version: mitmproxy 12.2 and 12.3 (`Http1Client`, `Http1Server`, `Http2Client`), h11 0.16 (`ChunkedReader`), h2 4.3.
+Obsolete when: mitmproxy#2474 is closed; the rest only costs speed.
+If mitmproxy differs, its own behaviour stays.
 
-Nothing waits for what has not come. A proxy may cut a body into other chunks, and leave trailers out (RFC 9112, section 7.1).
-
-Rule of this file: it reaches into mitmproxy. Where that is not as it is known, mitmproxy does as it does.
+A proxy may re-chunk a body and drop trailers (RFC 9112, section 7.1). Nothing is delayed to join it with later input.
 """
 
 import re
@@ -44,11 +44,11 @@ from ...core.joined_chunks import together
 from .. import flow_info
 
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
-"""Of a chunk, as servers write it; h11 reads others, too."""
+"""A chunk's size line as servers write it. h11 also accepts other forms."""
 
 
-class Chunks(ChunkedReader):
-    """A body in chunks. `_next` was read behind chunks that are given, and is given, or raised, next."""
+class JoiningChunkedReader(ChunkedReader):
+    """Reads a chunked body, joining the chunks of one read. `_next` is the event after them: the next call returns or raises it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,28 +74,28 @@ class Chunks(ChunkedReader):
             return error
         return EndOfMessage() if isinstance(event, EndOfMessage) else event
 
-    def alone(self, came: bytes) -> bytes | None:
-        """What is in a chunk that came whole and alone, where one may begin; nothing is in the last one."""
-        if vars(self) != _BETWEEN or not (size := _SIZE.match(came)):
+    def sole_chunk(self, data: bytes) -> bytes | None:
+        """Returns the payload of `data` if it is exactly one chunk and one may begin here, else None. b"" for the last chunk."""
+        if vars(self) != _IDLE or not (size := _SIZE.match(data)):
             return None
-        begin, end = size.end(), len(came) - 2
-        return came[begin:end] if end - begin == int(size[1], 16) and came.endswith(b"\r\n") else None
+        begin, end = size.end(), len(data) - 2
+        return data[begin:end] if end - begin == int(size[1], 16) and data.endswith(b"\r\n") else None
 
 
-_BETWEEN = vars(Chunks())
-"""What a reader knows that waits for a chunk to begin."""
+_IDLE = vars(JoiningChunkedReader())
+"""The attributes of a reader that waits for a chunk to begin."""
 
 
-class Upstream1(Http1Client):
-    """A connection to an upstream."""
+class UpstreamHttp1(Http1Client):
+    """An HTTP/1 connection to an upstream."""
 
-    _head = b""  # of a request whose body comes next, at once
-    _again = False  # it has had a request
-    _ended = False  # the answer was all that came until the upstream closed it
-    _chunks: Chunks | None = None  # what reads the answer, or has read the last one that came in chunks: it knows its end
+    _head = b""  # of a request whose body follows immediately
+    _used = False  # the connection has carried a request before
+    _ended = False  # the response ended when the upstream closed the connection
+    _chunks: JoiningChunkedReader | None = None  # reads the response, or has read the last one that was chunked
 
     def _handle_event(self, event: Event) -> CommandGenerator[None]:
-        if self._chunks and isinstance(event, Received) and not self.buf and (data := self._chunks.alone(event.data)):
+        if self._chunks and isinstance(event, Received) and not self.buf and (data := self._chunks.sole_chunk(event.data)):
             return self._received(data)
         return super()._handle_event(event)
 
@@ -106,9 +106,12 @@ class Upstream1(Http1Client):
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         for command in super().send(event):
             if isinstance(command, SendData):
-                again = self._again
-                self._again = True
-                if again and isinstance(event, RequestHeaders) and not event.end_stream and not event.request.stream:
+                used = self._used
+                self._used = True
+                # The first request stays in two writes: the second acknowledges the server's TLS tickets. In one write only the
+                # proxy's timer would, 40 ms later, and Nagle's algorithm delays a short response until then; an upstream that
+                # closes with a reset after it would discard that response.
+                if used and isinstance(event, RequestHeaders) and not event.end_stream and not event.request.stream:
                     self._head = command.data
                     continue
                 command.data, self._head = self._head + command.data, b""
@@ -117,55 +120,55 @@ class Upstream1(Http1Client):
     def mark_done(self, *, request: bool = False, response: bool = False) -> CommandGenerator[None]:
         self._ended |= response and isinstance(self.body_reader, Http10Reader)
         yield from super().mark_done(request=request, response=response)
-        if self._ended and self.state == self.read_headers:  # as its headers have it by now, it would be used again
+        if self._ended and self.state == self.read_headers:  # the changed headers say keep-alive: mitmproxy would reuse it
             yield CloseConnection(self.conn)
             self.state = self.done
 
     def read_body(self, event: Event) -> CommandGenerator[None]:
         if isinstance(self.body_reader, ChunkedReader):
-            self.body_reader = self._chunks = Chunks()
+            self.body_reader = self._chunks = JoiningChunkedReader()
         self.state = super().read_body
         yield from self.state(event)
 
 
-class Upstream2(Http2Client):
-    """A connection to an upstream, in frames."""
+class UpstreamHttp2(Http2Client):
+    """An HTTP/2 connection to an upstream."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         receive = self.h2_conn.receive_data
-        self.h2_conn.receive_data = lambda data: joined(receive(data))  # type: ignore[method-assign]
+        self.h2_conn.receive_data = lambda data: join_data_events(receive(data))  # type: ignore[method-assign]
 
 
-def joined(events: list[Frame]) -> list[Frame]:
-    """What frames told: data of one stream that follows upon each other is one."""
+def join_data_events(events: list[Frame]) -> list[Frame]:
+    """Joins consecutive DATA events of the same stream."""
     try:
-        return [_one(list(each)) for _, each in groupby(events, _whose)] if len(events) > 1 else events
-    except Exception:  # whatever it is that is not as it was
+        return [_merge(list(group)) for _, group in groupby(events, _stream_key)] if len(events) > 1 else events
+    except Exception:  # h2's events differ: leave them unjoined
         return events
 
 
-def _whose(event: Frame) -> object:
+def _stream_key(event: Frame) -> object:
     return (event.stream_id,) if isinstance(event, DataReceived) else id(event)
 
 
-def _one(frames: list[Any]) -> Any:
-    """An event, or data of one stream."""
+def _merge(frames: list[Any]) -> Any:
+    """Returns the only event of a group, or one event for the DATA events of a stream."""
     if len(frames) == 1:
         return frames[0]
     size = sum(frame.flow_controlled_length for frame in frames)
     return replace(frames[-1], data=together(frame.data for frame in frames), flow_controlled_length=size)
 
 
-class Client1(Http1Server):
-    """A connection to a client."""
+class ClientHttp1(Http1Server):
+    """An HTTP/1 connection to a client."""
 
     _in_chunks = False
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         if isinstance(event, ResponseHeaders):
             self._in_chunks = "chunked" in flow_info.header(event.response, b"transfer-encoding").lower()
-        if self._in_chunks and isinstance(event, ResponseData) and event.data:  # an empty one ends it
+        if self._in_chunks and isinstance(event, ResponseData) and event.data:  # empty data would end the body
             return self._chunk(event.data)
         return super().send(event)
 
@@ -173,20 +176,21 @@ class Client1(Http1Server):
         yield SendData(self.conn, b"%x\r\n%b\r\n" % (len(data), data))
 
 
-def join() -> None:
-    """So it is with every connection that mitmproxy has from now on."""
-    layers.Http1Client, layers.Http2Client, layers.Http1Server = Upstream1, Upstream2, Client1  # type: ignore[attr-defined]
+def install() -> None:
+    """Makes mitmproxy use these layers for all later connections."""
+    layers.Http1Client, layers.Http2Client = UpstreamHttp1, UpstreamHttp2  # type: ignore[attr-defined]
+    layers.Http1Server = ClientHttp1  # type: ignore[attr-defined]
 
 
 def restore() -> None:
-    """Undoes that; connections that are open stay as they are."""
+    """Reverts `install`. Open connections keep their layers."""
     layers.Http1Client, layers.Http2Client, layers.Http1Server = Http1Client, Http2Client, Http1Server  # type: ignore[attr-defined]
 
 
 def without_trailers(flow: http.HTTPFlow, response: http.Response) -> None:
-    """At the end: leaves out those of an upstream of HTTP/2, where the client speaks HTTP/1.
+    """Drops the trailers of an HTTP/2 response at its end, if the client speaks HTTP/1.
 
-    Where they are the end, nobody has counted whether all came that the headers promised; the client would wait for the rest.
+    A body that ends in trailers was not checked against its content-length, so the client could wait for the missing rest.
     """
     if response.trailers is None or flow.client_conn.alpn in (b"h2", b"h3"):
         return
@@ -195,5 +199,5 @@ def without_trailers(flow: http.HTTPFlow, response: http.Response) -> None:
         return
     if response.raw_content is not None:
         response.headers["content-length"] = str(len(response.raw_content))
-    else:  # it is on its way, and mitmproxy asks whether it closes the connection when it is over
+    else:  # already streaming: mitmproxy reads this header when the response ends
         response.headers["connection"] = "close"

@@ -1,10 +1,14 @@
-"""The layer of mitmproxy's that a flow comes by, which mitmproxy does not tell.
+"""Finds the mitmproxy layer that carries a flow.
 
-    layer_of(flow, HttpStream)        what hands its answer on, or None
-    client_left(flow)                 when its answer has ended in an error: whether that was the client
+    layer_of(flow, HttpStream)        the layer that forwards the flow's response, or None
+    client_left(flow)                 after an error: whether the client disconnected
 
-Rule of this file: it reads alone, but for a note of where to look next. What is done with a layer, and what becomes of a flow
-without one, is its caller's to say.
+Bug: a flow has no reference to its layer, and an addon no other way to see which side broke off.
+Version: mitmproxy 12.2 and 12.3 (the attributes of `ConnectionHandler`, `Layer` and subclasses that hold child layers).
+Obsolete when: flush_on_disconnect, upstream_failure and resend are.
+If mitmproxy differs, `layer_of` returns None.
+
+It only reads, except for a cache attribute on the connection handler.
 """
 
 from collections import deque
@@ -17,74 +21,74 @@ from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.server import ConnectionHandler
 
 MAX_LAYERS = 200
-"""Layers of a connection that are looked through: a handful, and one for each HTTP/2 stream."""
+"""Bound of the layers searched for each connection: there are a few, and one for each HTTP/2 stream."""
 
-_AROUND = "_toolmend_around"
-"""The attribute of a connection's handler for what held the layer that was found last: the next one is there as well, as a rule.
+_PARENT = "_toolmend_parent"
+"""The attribute of a connection handler that caches the parent of the layer found last: the next one usually has the same parent.
 
-In a table of ours it would outlive its connection by a garbage collection, and be old by then: 10 MiB in a thousand exchanges.
+A table in this module would keep these until a garbage collection of the old generation: 10 MiB in a thousand exchanges.
 """
 
 _PLAIN = frozenset({bool, bytes, deque, float, int, str, type(None)})
-"""What most members of a layer are, and hold none."""
+"""The types of most attributes of a layer: these hold no layers."""
 
 
 def handler_of(flow: http.HTTPFlow) -> ConnectionHandler | None:
-    """What has all connections of the flow's client, and their layers; None where there is none."""
+    """Returns the connection handler of the flow's client, or None (a replayed flow)."""
     server = ctx.master.addons.get("proxyserver")  # type: ignore[no-untyped-call]
     return server.connections.get(flow.client_conn.id) if server else None
 
 
 def layer_of[T: Layer](flow: http.HTTPFlow, kind: type[T]) -> T | None:
-    """The layer of this kind that has the flow; None where there is none, as for a flow that is replayed."""
+    """Returns the layer of this type that carries the flow, or None (a replayed flow)."""
     handler = handler_of(flow)
     if handler is None:
         return None
-    for top in (vars(handler).get(_AROUND), handler.layer):
-        for around, layer in _within(top) if top else ():
+    for top in (vars(handler).get(_PARENT), handler.layer):
+        for parent, layer in _walk(top) if top else ():
             if isinstance(layer, kind) and getattr(layer, "flow", None) is flow:
-                vars(handler)[_AROUND] = around
+                vars(handler)[_PARENT] = parent
                 return layer
     return None
 
 
-def below(layer: Layer, name: str) -> Layer | None:
-    """The first layer within one that has an attribute of this name."""
-    return next((one for _, one in _within(layer) if name in vars(one)), None)
+def layer_with(layer: Layer, name: str) -> Layer | None:
+    """Returns the first layer within a layer that has an instance attribute of this name."""
+    return next((inner for _, inner in _walk(layer) if name in vars(inner)), None)
 
 
 def client_left(flow: http.HTTPFlow) -> bool | None:
-    """Whether it is the client that ended it, as mitmproxy has it while it tells of an error; None where that is not known."""
+    """Returns whether the client ended the exchange, while mitmproxy reports an error; None if that cannot be found out."""
     layer = layer_of(flow, HttpStream)
     return None if layer is None else layer.client_state == layer.state_errored
 
 
-def _within(top: Layer) -> Iterator[tuple[Layer, Layer]]:
-    """Every layer within one, and it itself, each behind the one that holds it."""
+def _walk(top: Layer) -> Iterator[tuple[Layer, Layer]]:
+    """Yields (parent, layer) for a layer and all layers within it, breadth first."""
     yield top, top
     found = [top]
     known = {top}
-    for around in found:  # it grows meanwhile
+    for parent in found:  # the list grows during the loop
         if len(found) > MAX_LAYERS:
             return
-        for layer in _parts(around):
+        for layer in _children(parent):
             if layer not in known:
                 known.add(layer)
                 found.append(layer)
-                yield around, layer
+                yield parent, layer
 
 
-def _parts(layer: Layer) -> list[Layer]:
-    """The layers that a layer holds: one as a member, many in a dict, or by the method that gets its events."""
-    held: list[Layer] = []
+def _children(layer: Layer) -> list[Layer]:
+    """Returns a layer's children: direct attributes, values of a dict, or owners of the method that handles its events."""
+    children: list[Layer] = []
     for value in vars(layer).values():
         if type(value) in _PLAIN:
             continue
         if isinstance(value, Layer):
-            held.append(value)
+            children.append(value)
         elif isinstance(value, MethodType):
             if isinstance(value.__self__, Layer):
-                held.append(value.__self__)
+                children.append(value.__self__)
         elif isinstance(value, dict):
-            held += [part for part in value.values() if isinstance(part, Layer)]
-    return held
+            children += [child for child in value.values() if isinstance(child, Layer)]
+    return children

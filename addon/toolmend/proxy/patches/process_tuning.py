@@ -1,6 +1,10 @@
-"""How the process that we are in uses its memory, for as long as we are in it.
+"""Tunes CPython's garbage collector and glibc's malloc for a proxy that runs for days.
 
-Rule of this file: nothing here changes what is done, and what a platform has no word for is left as it is.
+Cost: a full collection looks at all modules, 100,000 objects, and stops every stream for 60 ms; mitmproxy's flows are reference
+cycles that stay until one; and glibc keeps freed blocks: without this, memory stays at the highest level it ever had.
+Version: CPython 3.12 to 3.14 (`gc.freeze`, thresholds of three generations), glibc (`mallopt`, `malloc_trim`).
+Obsolete when: the memory test in tests/proxy/patches passes without it.
+On a platform without glibc only the garbage collector is tuned. Nothing here changes results.
 """
 
 import ctypes
@@ -10,25 +14,25 @@ from time import monotonic
 from typing import Any
 
 TRIM, MMAP, HEAPS = -1, -3, -8
-"""glibc's M_TRIM_THRESHOLD, M_MMAP_THRESHOLD and M_ARENA_MAX, malloc.h."""
+"""glibc's M_TRIM_THRESHOLD, M_MMAP_THRESHOLD and M_ARENA_MAX (malloc.h)."""
 
 LARGE = 2048 * 1024
-"""Bytes. What is asked for and given back at once must stay cheap: asyncio's 256 KiB whenever it reads, and twelve times what a
-request has when orjson reads it, which with pages of its own takes three times as long."""
+"""Bytes from which a block gets pages of its own. Short-lived blocks must stay below: asyncio's 256 KiB for each read, and twelve
+times a request's size when orjson parses it, which takes three times as long on pages of its own."""
 
 SPARE = 16 * 1024 * 1024
-"""Bytes at the heap's end that are not given back at once: what a request takes is asked for again by the next, page by page."""
+"""Bytes of free heap that glibc keeps: what one request frees, the next one allocates, page by page."""
 
 FULL = 2
-"""Collections of the middle generation until a full one. Python's 10 let mitmproxy's flows and connections, which are in cycles
-all, lie until they are more than all that is in use."""
+"""Collections of the middle generation until a full one. With CPython's 10, mitmproxy's flows and connections, all reference
+cycles, grow to more than all live objects."""
 
 TRIM_EVERY = 10.0
-"""Seconds at least between two times that what lies idle is given back: it takes 2 ms of 100 MiB, in which streams wait."""
+"""Seconds at least between two calls of malloc_trim: it takes 2 ms for 100 MiB, and streams wait meanwhile."""
 
 
 class _Trimmer:
-    """Has malloc give back what lies idle, behind a collection of garbage: then most does."""
+    """A gc callback that returns free heap to the system after a collection, when most of it is free."""
 
     def __init__(self) -> None:
         self._trim = ctypes.CDLL(None).malloc_trim
@@ -40,30 +44,30 @@ class _Trimmer:
             self._trim(0)
 
 
-def settle(*, again: bool = False) -> None:
-    """All is loaded, and none of our threads has begun. `again`: what was loaded before is garbage by now.
+def tune(*, again: bool = False) -> None:
+    """Applies the tuning. Must run when all modules are loaded and before toolmend starts a thread.
 
-    All modules, 100,000 objects, are looked through no more: that takes 60 ms, in which every stream waits. What is left to look
-    through is so little that it can be done often. And what is LARGE gets pages of its own, which are given back with it. By
-    itself glibc does so only until the first of them is given back; from then on they lie in the heap, and what is small comes to
-    stand between them: in time a quarter of it lies idle. What lies idle all the same, for what comes and goes between what
-    stays, is given back every TRIM_EVERY seconds: else memory is the most that ever came at once. And there is one heap: threads
-    take turns in Python, and what the one that records gives back in a heap of its own, no other can have.
+    Args:
+        again: Whether the script was reloaded, so the modules loaded before are garbage.
     """
     if again:
         gc.collect()
+    # All that is loaded now is never collected again. Little is left to traverse, so full collections can be frequent.
     gc.freeze()
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, FULL)
     with suppress(Exception):
         mallopt = ctypes.CDLL(None).mallopt
+        # Without a fixed threshold, glibc raises it once the first large block is freed: then large blocks go to the heap, small
+        # ones land between them, and in time a quarter of the heap is unused.
         mallopt(MMAP, LARGE)
         mallopt(TRIM, SPARE)
+        # One arena: threads alternate in Python anyway, and memory freed in the recorder's arena would serve no other thread.
         mallopt(HEAPS, 1)
         gc.callbacks.append(_Trimmer())
 
 
-def unsettle() -> None:
-    """After a reload of the script, its old modules are garbage."""
+def restore() -> None:
+    """Makes the modules of before a reload collectable, and removes the gc callback."""
     gc.unfreeze()
     gc.callbacks[:] = [callback for callback in gc.callbacks if not isinstance(callback, _Trimmer)]

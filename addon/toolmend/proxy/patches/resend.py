@@ -1,9 +1,13 @@
-"""A request that is sent once more within its flow: the client sees one request and one answer, and other addons one flow.
+"""Sends a request again within its flow: the client and other addons see one request and one response.
 
-    upstream    400 {"error": …}  ─►  changed(): True  ─►  the flow's request, as it is by then  ─►  200 data: …
-    client                                                                                           200 data: …
+    upstream    400 {"error": …}  ─►  should_resend(): True  ─►  the flow's request, as changed by then  ─►  200 data: …
+    client                                                                                                   200 data: …
 
-Rule of this file: it reaches into mitmproxy. Where that is not as it is known, nothing is sent again.
+Bug: mitmproxy has no way to retry a request after its response has arrived, except a replay in a new flow.
+Version: mitmproxy 12.2 and 12.3 (`HttpStream.send_response`, `make_server_connection`, `check_killed`, and `our_stream_id` of the
+HTTP/2 and HTTP/3 connections).
+Obsolete when: an addon can have a flow's request sent again.
+If mitmproxy differs, nothing is sent again.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,37 +21,37 @@ from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http import HttpLayer, HttpStream, SendHttp
 from mitmproxy.proxy.layers.http._events import RequestData, RequestEndOfMessage, RequestHeaders
 
-from .layer_lookup import below, layer_of
+from .layer_lookup import layer_of, layer_with
 
-_IDS = "our_stream_id"
-"""Of a connection to a server: which of its streams a stream of the client's is."""
+_STREAM_IDS = "our_stream_id"
+"""The attribute of an upstream connection that maps the client's stream ids to the upstream's."""
 
-type Changed = Callable[[], bool]
-"""Called when a response is whole and no addon has seen its end; whether the flow's request was changed, and is to be sent."""
+type ShouldResend = Callable[[], bool]
+"""Called when a response is complete and no addon has seen its end. Returns whether to send the flow's changed request again."""
 
 
 @dataclass
 class Pause(StartHook):  # type: ignore[no-untyped-call]
-    """A hook that no addon has: it lets the connection end the exchange that is over before it gets the next one."""
+    """A hook without handlers: yielding it lets the connection finish the first exchange before the next one starts."""
 
     name: ClassVar[str] = ""
     flow: http.HTTPFlow
     __hash__ = object.__hash__
 
 
-def attach(flow: http.HTTPFlow, changed: Changed) -> bool:
-    """To be called before the request is sent. Returns whether it can be sent once more."""
+def attach(flow: http.HTTPFlow, should_resend: ShouldResend) -> bool:
+    """Installs the resend on one flow, before its request is sent. Returns whether the request can be sent again."""
     layer = layer_of(flow, HttpStream)
     if layer is None or not hasattr(layer, "send_response"):
         return False
-    layer.send_response = partial(_answered, layer, layer.send_response, changed)  # type: ignore[method-assign]
+    layer.send_response = partial(_respond_or_resend, layer, layer.send_response, should_resend)  # type: ignore[method-assign]
     return True
 
 
-def _answered(
-    layer: HttpStream, send: Callable[[bool], CommandGenerator[None]], changed: Changed, already_streamed: bool = False
+def _respond_or_resend(
+    layer: HttpStream, send: Callable[[bool], CommandGenerator[None]], should_resend: ShouldResend, already_streamed: bool = False
 ) -> CommandGenerator[None]:
-    if already_streamed or not changed():
+    if already_streamed or not should_resend():
         yield from send(already_streamed)
         return
     layer.flow.response = None
@@ -56,23 +60,23 @@ def _answered(
     if (yield from layer.check_killed(True)):
         return
     if (yield from layer.make_server_connection()):
-        yield from _sent(layer)
+        yield from _resend(layer)
 
 
-def _sent(layer: HttpStream) -> Iterator[Any]:
+def _resend(layer: HttpStream) -> Iterator[Any]:
     request, server, id_ = layer.flow.request, layer.context.server, layer.stream_id
-    _forget(layer)
+    _drop_stream_id(layer)
     content = request.raw_content or b""
     for event in (RequestHeaders(id_, request, not content), RequestData(id_, content), RequestEndOfMessage(id_)):
         if not isinstance(event, RequestData) or content:
             yield SendHttp(event, server)
 
 
-def _forget(layer: HttpStream) -> None:
-    """Has an HTTP/2 or HTTP/3 connection open a new stream: to it, this one is the one that has ended."""
+def _drop_stream_id(layer: HttpStream) -> None:
+    """Makes an HTTP/2 or HTTP/3 connection open a new upstream stream: the one of this id has ended."""
     layers = layer.context.layers
-    around = layers[layers.index(layer) - 1]
-    assert isinstance(around, HttpLayer)
-    connection: Any = below(around.connections[layer.context.server], _IDS)
+    parent = layers[layers.index(layer) - 1]
+    assert isinstance(parent, HttpLayer)
+    connection: Any = layer_with(parent.connections[layer.context.server], _STREAM_IDS)
     if connection is not None:
-        getattr(connection, _IDS).pop(layer.stream_id, None)
+        getattr(connection, _STREAM_IDS).pop(layer.stream_id, None)
