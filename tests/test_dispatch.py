@@ -14,7 +14,7 @@ from mitmproxy.hooks import Hook, UpdateHook
 from mitmproxy.proxy.layers.http import HttpRequestHook
 from mitmproxy.test import taddons, tflow
 
-from toolmend.proxy.patches.hook_dispatch import restore, shorten
+from toolmend.proxy.patches.hook_dispatch import install, restore
 
 
 class Hostile:
@@ -80,7 +80,7 @@ def test_as_mitmproxy_has_it(case: str, hook: type[Hook] | None, caplog: pytest.
     async def both() -> None:
         with taddons.context() as context:
             few, all_ = AddonManager(context.master), AddonManager(context.master)
-            shorten(few)
+            install(few)
             assert await called(few) == await called(all_)
 
     asyncio.run(both())
@@ -90,7 +90,7 @@ def test_an_addon_that_is_added_or_removed_later() -> None:
     told: list[str] = []
     with taddons.context() as context:
         addons = AddonManager(context.master)
-        shorten(addons)
+        install(addons)
         one = SimpleNamespace(name="one", request=lambda _: told.append("one"))
         addons.add(one)
         asyncio.run(addons.trigger_event(HttpRequestHook(tflow.tflow())))
@@ -104,7 +104,7 @@ def test_a_hook_that_an_addon_has_later() -> None:
     told: list[str] = []
     with taddons.context() as context:
         addons = AddonManager(context.master)
-        shorten(addons)
+        install(addons)
         one, loader = SimpleNamespace(name="one"), ScriptLoader()
         addons.chain = [one, loader]
         asyncio.run(addons.trigger_event(HttpRequestHook(tflow.tflow())))
@@ -119,7 +119,7 @@ def test_mitmproxy_is_as_it_was() -> None:
         addons = AddonManager(context.master)
         before = addons.trigger_event, addons.trigger
         restore(addons)  # nothing was changed
-        shorten(addons)
+        install(addons)
         assert not {addons.trigger_event, addons.trigger} & {*before}
         restore(addons)
         assert (addons.trigger_event, addons.trigger) == before

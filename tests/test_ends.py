@@ -5,7 +5,7 @@ from mitmproxy.connection import Server
 from mitmproxy.proxy.events import DataReceived
 from mitmproxy.proxy.layers.http._events import ErrorCode, ResponseData, ResponseEndOfMessage, ResponseProtocolError
 
-from toolmend.proxy.patches.end_of_stream import breaks_off, goes_on
+from toolmend.proxy.patches.end_of_stream import is_body_chunk, is_upstream_reset
 
 
 def mitmproxy_at(event: object) -> bool:
@@ -14,7 +14,7 @@ def mitmproxy_at(event: object) -> bool:
 
 
 def through_another() -> bool:
-    return goes_on()
+    return is_body_chunk()
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ def test_an_empty_piece_and_the_end(event: object, expected: bool) -> None:
 )
 def test_an_answer_that_breaks_off(event: object, expected: bool) -> None:
     assert event
-    assert breaks_off() is expected
+    assert is_upstream_reset() is expected
 
 
 def test_nobody_tells() -> None:
-    assert not goes_on()
-    assert not breaks_off()
+    assert not is_body_chunk()
+    assert not is_upstream_reset()
 
 
 @pytest.mark.parametrize("nearest", [ResponseEndOfMessage(1), DataReceived(Server(address=None), b"")])

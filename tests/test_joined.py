@@ -35,7 +35,7 @@ from mitmproxy.test import tflow, tutils
 
 from toolmend.core.joined_chunks import sizes_of, together
 from toolmend.proxy.patches import http_layers
-from toolmend.proxy.patches.http_layers import Chunks, joined
+from toolmend.proxy.patches.http_layers import JoiningChunkedReader, join_data_events
 
 BODIES = {
     "chunks": b"3\r\nabc\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n",
@@ -78,7 +78,7 @@ def read(reader: ChunkedReader, reads: Iterable[bytes]) -> tuple[list[list[bytes
 
 def alike(reads: Sequence[bytes]) -> None:
     """The same bytes in each read as by h11, in one piece that knows its chunks, and the same behind them."""
-    ours, *rest = read(Chunks(), reads)
+    ours, *rest = read(JoiningChunkedReader(), reads)
     theirs, *others = read(ChunkedReader(), reads)
     assert rest == others
     assert list(map(b"".join, ours)) == list(map(b"".join, theirs))
@@ -159,12 +159,12 @@ def cuts_of(body: bytes) -> Iterator[list[bytes]]:
 @pytest.mark.parametrize("body", [body for name, body in BODIES.items() if "trailer" not in name], ids=str)
 def test_an_answer_is_read_as_mitmproxy_reads_it(body: bytes) -> None:
     for reads in cuts_of(body):
-        assert answered(http_layers.Upstream1, reads) == answered(Http1Client, reads)
+        assert answered(http_layers.UpstreamHttp1, reads) == answered(Http1Client, reads)
 
 
 @pytest.mark.parametrize("reads", LOOK_ALIKES.values(), ids=LOOK_ALIKES)
 def test_what_looks_like_a_chunk(reads: list[bytes]) -> None:
-    assert answered(http_layers.Upstream1, reads) == answered(Http1Client, reads)
+    assert answered(http_layers.UpstreamHttp1, reads) == answered(Http1Client, reads)
 
 
 @given(
@@ -178,7 +178,7 @@ def test_whatever_the_chunks_that_come_alone(pieces: list[bytes], cuts: list[int
     body = b"".join(chunks) + end
     bounds = sorted({0, len(body), *accumulate(map(len, chunks)), *(cut for cut in cuts if cut < len(body))})
     reads = [body[first:last] for first, last in pairwise(bounds)]
-    assert answered(http_layers.Upstream1, reads) == answered(Http1Client, reads)
+    assert answered(http_layers.UpstreamHttp1, reads) == answered(Http1Client, reads)
 
 
 @pytest.mark.parametrize(
@@ -195,14 +195,14 @@ def test_a_chunk_that_comes_alone_is_looked_at_once(before: list[bytes]) -> None
 
     asked = list[bytes]()
     with mock.patch.object(ChunkedReader, "__call__", counting):
-        made = answered(http_layers.Upstream1, [b"1\r\n.\r\n", *before, *alone])
+        made = answered(http_layers.UpstreamHttp1, [b"1\r\n.\r\n", *before, *alone])
     assert [given for given, *_ in made[-4:-1]] == [b"efg", b"x" * 30, b"\r\n" * 15]
     assert not any(chunk in seen for chunk in alone for seen in asked)
 
 
 def test_trailers_are_left_out() -> None:
     """mitmproxy fails at headers of an end."""
-    buffer, reader = ReceiveBuffer(), Chunks()
+    buffer, reader = ReceiveBuffer(), JoiningChunkedReader()
     buffer += BODIES["trailers"]
     while isinstance(event := reader(buffer), Data):
         pass
@@ -228,7 +228,7 @@ def test_head_and_body_of_a_request_leave_at_once(body: bytes, streams: bool, le
         context.server = flow.server_conn
         connection = make(context)
         if again:
-            connection._again = True  # type: ignore[attr-defined]
+            connection._used = True  # type: ignore[attr-defined]
         events: list[Any] = [RequestHeaders(1, flow.request, end_stream=not body)]
         events += [RequestData(1, body)] if body else []
         events += [RequestEndOfMessage(1)]
@@ -236,9 +236,9 @@ def test_head_and_body_of_a_request_leave_at_once(body: bytes, streams: bool, le
         return [command.data for command in commands if isinstance(command, SendData)]
 
     theirs = sent(Http1Client)
-    assert sent(http_layers.Upstream1) == theirs
+    assert sent(http_layers.UpstreamHttp1) == theirs
     pieces = iter(theirs)
-    assert sent(http_layers.Upstream1, again=True) == [b"".join(next(pieces) for _ in range(many)) for many in leaves]
+    assert sent(http_layers.UpstreamHttp1, again=True) == [b"".join(next(pieces) for _ in range(many)) for many in leaves]
     assert not list(pieces)
 
 
@@ -264,7 +264,7 @@ def test_an_answer_leaves_as_mitmproxy_has_it(headers: dict[str, str], events: l
         ]
         return [command.data if isinstance(command, SendData) else type(command) for command in commands]
 
-    assert sent(http_layers.Client1) == sent(Http1Server)
+    assert sent(http_layers.ClientHttp1) == sent(Http1Server)
 
 
 def frame(stream: int, data: bytes, *, padding: int = 0, ended: bool = False) -> DataReceived:
@@ -285,7 +285,7 @@ def test_frames_of_one_stream_that_follow_each_other_are_one() -> None:
         frame(3, b"g", ended=True),
         ended,
     ]
-    found = joined(events)
+    found = join_data_events(events)
     assert [(each.stream_id, each.data, each.flow_controlled_length) for each in found if isinstance(each, DataReceived)] == [
         (1, b"abc", 12),
         (3, b"d", 1),
@@ -300,7 +300,7 @@ def test_frames_of_one_stream_that_follow_each_other_are_one() -> None:
 
 def test_frames_that_are_not_as_they_are_known() -> None:
     events: list[Event] = [frame(1, b"a"), frame(1, "a")]  # type: ignore[arg-type]
-    assert joined(events) is events
+    assert join_data_events(events) is events
 
 
 def test_mitmproxy_is_as_it_was() -> None:
@@ -309,7 +309,7 @@ def test_mitmproxy_is_as_it_was() -> None:
 
     http_layers.restore()  # an addon that another test loaded may still be there
     before = used()
-    http_layers.join()
+    http_layers.install()
     assert not set(used()) & set(before)
     http_layers.restore()
     assert used() == before

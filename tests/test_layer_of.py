@@ -63,8 +63,8 @@ def test_the_next_one_is_looked_for_where_the_last_one_was(handler: Handler, mon
     layer_lookup.layer_of(first, HttpStream)
     made = streams(around, 3, second)
     looked_at: list[Layer] = []
-    parts = layer_lookup._parts
-    monkeypatch.setattr(layer_lookup, "_parts", lambda layer: looked_at.append(layer) or parts(layer))  # type: ignore[func-returns-value]
+    parts = layer_lookup._children
+    monkeypatch.setattr(layer_lookup, "_children", lambda layer: looked_at.append(layer) or parts(layer))  # type: ignore[func-returns-value]
     assert layer_lookup.layer_of(second, HttpStream) is made
     assert looked_at == [around]
 

@@ -27,7 +27,7 @@ class Told(ctypes.Structure):  # mallinfo2(3)
 libc = ctypes.CDLL(None)
 libc.mallinfo2.restype = Told
 if sys.argv[1:]:
-    process_tuning.settle()
+    process_tuning.tune()
 """
 """Settles if it is told to, and knows what malloc tells of itself."""
 
@@ -62,7 +62,7 @@ def taken():
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) // 1024
 
 if sys.argv[1:]:
-    process_tuning.settle()
+    process_tuning.tune()
     process_tuning.TRIM_EVERY = float(sys.argv[1])
 blocks = [bytes(4000) for _ in range(16000)]
 before, stay = taken(), blocks[::100]  # between what goes
@@ -78,7 +78,7 @@ from threading import Thread
 from toolmend.proxy.patches import process_tuning
 
 if sys.argv[1:]:
-    process_tuning.settle()
+    process_tuning.tune()
 kept = []
 thread = Thread(target=lambda: kept.extend(bytes(4000) for _ in range(100)))
 thread.start()
@@ -115,10 +115,10 @@ def test_what_lies_idle_is_given_back_now_and_then() -> None:
 
 def test_modules_are_no_garbage_until_the_script_is_loaded_anew() -> None:
     before = list(gc.callbacks)
-    process_tuning.settle()
+    process_tuning.tune()
     assert gc.get_freeze_count() > 0
     assert gc.get_threshold()[2] == process_tuning.FULL
-    process_tuning.unsettle()
+    process_tuning.restore()
     assert gc.get_freeze_count() == 0
     assert gc.callbacks == before
 
@@ -134,8 +134,8 @@ def test_what_was_loaded_before_is_not_kept(again: bool) -> None:
     gc.disable()
     try:
         gone = weakref.ref(Module())
-        process_tuning.settle(again=True) if again else process_tuning.settle()
-        process_tuning.unsettle()
+        process_tuning.tune(again=True) if again else process_tuning.tune()
+        process_tuning.restore()
         assert (gone() is None) is again
     finally:
         gc.enable()
@@ -147,8 +147,8 @@ def test_a_platform_without_it_is_left_as_it_is(error: type[Exception], monkeypa
         raise error
 
     monkeypatch.setattr(process_tuning.ctypes, "CDLL", refuse)
-    process_tuning.settle()
-    process_tuning.unsettle()
+    process_tuning.tune()
+    process_tuning.restore()
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ _SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 
 
 class JoiningChunkedReader(ChunkedReader):
-    """Reads a chunked body, joining the chunks of one read. `_next` is the event after them: the next call returns or raises it."""
+    """Reads a chunked body, joining the chunks of one read. `_next` is the event after them, returned or raised next."""
 
     def __init__(self) -> None:
         super().__init__()
