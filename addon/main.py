@@ -29,5 +29,5 @@ try:
 finally:
     gc.enable()
 
-toolmend = Toolmend(again=bool(_before))
+toolmend = Toolmend(reloaded=bool(_before))
 addons = [toolmend, Interception(toolmend), UiGuard(toolmend), Sockets(toolmend), Views(), Commands(), Probe(toolmend)]

@@ -8,7 +8,7 @@ import pytest
 from terminals import at_terminal
 from test_routes import CHAT, MESSAGES, SECRET, table
 from toolmend.cli import main
-from toolmend.proxy.learnt_refusals import Key, remembered, today
+from toolmend.proxy.learnt_refusals import RefusalScope, remembered, today
 from toolmend.requests.refusal_rules import Remedy
 
 
@@ -118,7 +118,7 @@ def test_all_routes_at_a_terminal(file: str) -> None:
 def test_what_was_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert say(capsys, "--learnt") == "nothing was learnt from refusals in the last 14 days\n"
-    remembered().add(Key("api.x.ai", "chat", "grok-4"), [Remedy("stop", ("stop[:4]",))], "too\x1blong")
+    remembered().add(RefusalScope("api.x.ai", "chat", "grok-4"), [Remedy("stop", ("stop[:4]",))], "too\x1blong")
     said = say(capsys, "--learnt")
     assert 'hosts = ["api.x.ai"]\ntakes = { refuses = ["stop[:4]"] }\n' in said and "\x1b" not in said
     (row,) = json.loads(say(capsys, "--learnt", "--json"))["learnt"]

@@ -60,6 +60,6 @@ def test_a_route_into_the_proxy_itself(
     file.write_text(table(to=to))
     settings = load({"config": str(file)})
     assert list(loops(settings)) == ([f"{file}:1: route: {to} is this proxy itself, write where the upstream listens"] if loop else [])
-    proxy.addon.exchanges.settings = settings
+    proxy.addon.lifecycle.settings = settings
     proxy.addon.running()
     assert any(level == "ERROR" and "is this proxy itself" in line for level, line in log()) is loop

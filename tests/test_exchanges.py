@@ -94,7 +94,7 @@ def test_what_cannot_be_set_up_is_told_and_costs_nothing(exchanges: ExchangeLife
     assert call.pipeline
     assert call.recording is None
     exchanges.end(call, flow, "complete")
-    assert flow.metadata["toolmend"]["error"] == "not all could be set up: MemoryError"
+    assert flow.metadata["toolmend"]["error"] == "the set-up is incomplete: MemoryError"
 
 
 BEGINNING = {"telemetry.observers.Observers.watcher": "watcher", "telemetry.metering.Metering.meter": "meter", "recordings.write.recorder.Recorder.start": "recording"}
@@ -107,11 +107,11 @@ def test_one_that_cannot_be_had_costs_none_of_the_others(exchanges: ExchangeLife
     exchanges.begin(call, about, WEATHER, "f1", mend=True)
     assert call.pipeline
     assert bool(call.recording) == (BEGINNING[where] != "recording")
-    assert call.errors == ["not all could be set up: MemoryError"]
+    assert call.errors == ["the set-up is incomplete: MemoryError"]
 
 
 ENDING = {
-    "watcher": ("telemetry.observers.Watcher.close", "those who look on were not told of the end"),
+    "watcher": ("telemetry.observers.Watcher.close", "the observers did not get the end"),
     "meter": ("telemetry.meter.Meter.finish", "the end was not counted"),
     "recording": ("recordings.write.recorder.LiveRecording.finish", "the recording was not finished"),
 }

@@ -69,7 +69,7 @@ def test_what_is_a_stream(name: str) -> None:
     api, path, request, kind, status, stream = STREAMS[name]
     of = response(content_type=kind)
     of.status_code = status
-    assert flow_info.is_answer(of)
+    assert flow_info.is_llm_response(of)
     assert flow_info.is_stream(api, path, request, of) == stream
 
 
@@ -77,7 +77,7 @@ def test_what_is_a_stream(name: str) -> None:
 def test_what_is_no_answer(kind: str, status: int) -> None:
     of = response(content_type=kind)
     of.status_code = status
-    assert not flow_info.is_answer(of)
+    assert not flow_info.is_llm_response(of)
     assert not flow_info.is_stream("chat", "/v1/chat/completions", {"stream": True}, of)
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_answer(kind: str, status: int) -> None:
     ],
 )
 def test_the_model(request_: dict[str, object] | None, path: str, model: str) -> None:
-    assert flow_info.model(request_, path) == model
+    assert flow_info.requested_model(request_, path) == model
 
 
 def test_headers_are_text_whatever_they_hold() -> None:
@@ -135,7 +135,7 @@ def test_a_coding_of_the_transfer(transfer: str, content: str, codings: str) -> 
 def test_places(host: str, header: str, sni: str | None, names: list[str]) -> None:
     flow = tflow.tflow(req=tutils.treq(host=host, port=443, headers=http.Headers(host=header)))
     flow.client_conn.sni = sni
-    assert list(flow_info.places(flow)) == [(name, 443) for name in names]
+    assert list(flow_info.host_candidates(flow)) == [(name, 443) for name in names]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_json_object(body: bytes, value: object) -> None:
 
 @pytest.mark.parametrize(("body", "encoding"), [(None, ""), (b"x", "snappy"), (b"x", "gzip")])
 def test_a_body_that_cannot_be_read_is_empty(body: bytes | None, encoding: str) -> None:
-    assert flow_info.plain(body, encoding) == b""
+    assert flow_info.decode_body(body, encoding) == b""
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_body_that_cannot_be_read_is_empty(body: bytes | None, encoding: str) 
 )
 def test_why_a_request_passes_unread(body: bytes, encoding: str, told: list[str]) -> None:
     why: list[str] = []
-    flow_info.json_object(flow_info.plain(body, encoding, why), why)
+    flow_info.json_object(flow_info.decode_body(body, encoding, why), why)
     assert why == told
 
 
@@ -209,7 +209,7 @@ def test_endless_headers_are_not_built_anew(name: str) -> None:
     response.headers.fields = tuple(fields)
     tracemalloc.start()
     found = flow_info.headers(response)
-    notes = flow_info.left_out(response, "response")
+    notes = flow_info.omitted_headers(response, "response")
     flow_info.is_stream("chat", "/v1/chat/completions", {}, response)
     flow_info.encoding(response)
     response_headers.closes(response)
@@ -221,12 +221,12 @@ def test_endless_headers_are_not_built_anew(name: str) -> None:
     assert notes == (f"{len(fields) - len(found)} headers of the response are too long to be kept",)
 
 
-@pytest.mark.parametrize("at", [0, flow_info.MAX_WORDS - 5, flow_info.MAX_WORDS + 5])
+@pytest.mark.parametrize("at", [0, flow_info.MAX_ERROR - 5, flow_info.MAX_ERROR + 5])
 def test_words_of_an_error_are_bounded_and_have_no_key(at: int) -> None:
     key = "Zq8-" + "x7Kd" * 300
     flow = tflow.tflow(req=tutils.treq(headers=[(b"x-api-key", key.encode())]))
-    told = flow_info.keyless(flow, "v" * at + key + "w" * 1_000_000)
-    assert len(told) == flow_info.MAX_WORDS
+    told = flow_info.mask_keys(flow, "v" * at + key + "w" * 1_000_000)
+    assert len(told) == flow_info.MAX_ERROR
     assert "x7Kd" not in told
     assert "Zq8-" not in told
 
@@ -234,7 +234,7 @@ def test_words_of_an_error_are_bounded_and_have_no_key(at: int) -> None:
 def test_usual_headers_are_all_kept() -> None:
     request = tutils.treq(headers=[(b"authorization", b"k" * 60_000), *((b"x-%d" % n, b"v" * 1000) for n in range(800))])
     assert len(flow_info.headers(request)) == 801
-    assert flow_info.left_out(request, "request") == flow_info.left_out(None, "response") == ()
+    assert flow_info.omitted_headers(request, "request") == flow_info.omitted_headers(None, "response") == ()
 
 
 def test_printable() -> None:
@@ -261,7 +261,7 @@ def test_a_key_in_the_place_of_a_name_is_not_printable() -> None:
         ("stream reset by client (INTERNAL_ERROR)", "h2", "h2", True, "upstream_error"),
         ("stream reset by client (CANCEL)", "http/1.1", "h2", True, "upstream_error"),
         (Error.KILLED_MESSAGE, "h2", "h2", False, "partial"),
-        (f"{flow_info.EARLY}: …", "http/1.1", "http/1.1", False, "partial"),
+        (f"{flow_info.EARLY_END}: …", "http/1.1", "http/1.1", False, "partial"),
     ],
 )
 def test_who_ended_it(message: str, client: str, server: str, is_open: bool, state: str) -> None:

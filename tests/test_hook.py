@@ -288,16 +288,16 @@ def test_a_pipeline_is_made_while_the_upstream_thinks(proxy: Proxy, *, late: boo
 
     async def exchange() -> bytes:
         proxy.ask(flow)
-        while not late and not proxy.addon.calls[flow].pipeline:  # noqa: ASYNC110  nobody is told
+        while not late and not proxy.addon.exchanges[flow].pipeline:  # noqa: ASYNC110  nobody is told
             await asyncio.sleep(0)
-        made = proxy.addon.calls[flow].pipeline
+        made = proxy.addon.exchanges[flow].pipeline
         response = answered(flow)
         proxy.addon.responseheaders(flow)
-        begun = proxy.addon.calls[flow].pipeline
+        begun = proxy.addon.exchanges[flow].pipeline
         assert begun
         assert late or begun is made
         await asyncio.sleep(0.01)
-        assert proxy.addon.calls[flow].pipeline is begun
+        assert proxy.addon.exchanges[flow].pipeline is begun
         return sent(response, LEAK) + sent(response, b"")
 
     assert asyncio.run(exchange()) == mended()
@@ -471,7 +471,7 @@ def test_a_coding_that_cannot_be_undone_passes_as_it_is(proxy: Proxy, log: Log) 
     assert flow.response.headers["content-encoding"] == "snappy"
     recording = proxy.recording()
     assert recording["state"] == "partial"
-    assert recording["error"] == "the stream goes by as it is, its content-encoding is unknown: 'snappy'"
+    assert recording["error"] == "the stream passes unchanged, its content-encoding is unknown: 'snappy'"
     ((level, message),) = log()
     assert level == "WARNING"
     assert recording["error"] in message
@@ -488,7 +488,7 @@ def test_a_stream_whose_coding_breaks_ends_in_an_error_of_its_api(proxy: Proxy, 
     assert out.endswith(b"\n\n")
     recording = proxy.recording()
     assert (recording["state"], recording["upstream"], recording["client"]) == ("upstream_error", prose, out)
-    assert recording["error"].startswith("the content coding is broken: ")
+    assert recording["error"].startswith("the content encoding is broken: ")
     assert [level for level, _ in log()] == ["WARNING"]
 
 
@@ -569,7 +569,7 @@ def test_a_bomb_is_passed_on_unread(proxy: Proxy, log: Log, name: str) -> None:
     assert [level for level, _ in log()] == ["WARNING"]
     recording = proxy.recording()
     assert recording["state"] == "partial"
-    assert recording["error"].startswith("the response goes by as it is: ")
+    assert recording["error"].startswith("the response passes unchanged: ")
 
 
 def test_a_message_that_another_addon_streams_is_left_alone(proxy: Proxy) -> None:
@@ -588,7 +588,7 @@ def test_a_flow_that_is_kept_keeps_no_pipeline(proxy: Proxy) -> None:
     """mitmweb keeps all flows, and a pipeline has all tools of its request."""
     flow = asked()
     response = proxy.open(flow)
-    pipeline = weakref.ref(proxy.addon.calls[flow].pipeline)
+    pipeline = weakref.ref(proxy.addon.exchanges[flow].pipeline)
     assert pipeline()
     assert sent(response, LEAK) + sent(response, b"")
     proxy.addon.response(flow)
@@ -619,7 +619,7 @@ def test_an_error_before_the_response_leaves_nothing(proxy: Proxy) -> None:
     flow.error = Error("no route to host")
     proxy.addon.error(flow)
     assert proxy.recordings() == []
-    assert not proxy.addon.calls
+    assert not proxy.addon.exchanges
 
 
 def test_a_shutdown_in_the_middle(proxy: Proxy) -> None:
@@ -635,7 +635,7 @@ def test_a_reload_in_the_middle(proxy: Proxy) -> None:
     out = sent(response, LEAK[:400])
     proxy.addon.done()
     new = Toolmend()
-    new.exchanges.settings = proxy.addon.settings
+    new.lifecycle.settings = proxy.addon.settings
     out += sent(response, LEAK[400:]) + sent(response, b"")
     new.response(flow)
     assert out == mended()
@@ -644,7 +644,7 @@ def test_a_reload_in_the_middle(proxy: Proxy) -> None:
 
 def test_a_reload_between_request_and_response(proxy: Proxy) -> None:
     flow = proxy.ask(asked())
-    proxy.addon.calls.clear()
+    proxy.addon.exchanges.clear()
     response = answered(flow)
     proxy.addon.responseheaders(flow)
     assert sent(response, LEAK) + sent(response, b"") == mended()
@@ -652,8 +652,8 @@ def test_a_reload_between_request_and_response(proxy: Proxy) -> None:
 
 def reloaded(proxy: Proxy) -> Toolmend:
     proxy.addon.done()
-    new = Toolmend(again=True)
-    new.exchanges.settings = proxy.addon.settings
+    new = Toolmend(reloaded=True)
+    new.lifecycle.settings = proxy.addon.settings
     return new
 
 
@@ -664,11 +664,11 @@ def test_what_was_asked_before_a_reload_is_answered_by_whom_it_asked(proxy: Prox
     new.responseheaders(flow)
     assert sent(response, LEAK) + sent(response, b"") == mended()
     new.response(flow)
-    assert not proxy.addon.calls
+    assert not proxy.addon.exchanges
     assert "toolmend" not in vars(flow)
-    assert new.exchanges.recorder is proxy.addon.exchanges.recorder
-    assert new.exchanges.recorder
-    new.exchanges.recorder.close()
+    assert new.lifecycle.recorder is proxy.addon.lifecycle.recorder
+    assert new.lifecycle.recorder
+    new.lifecycle.recorder.close()
     assert proxy.recording()["state"] == "complete"
 
 
@@ -688,14 +688,14 @@ def test_a_reload_before_the_end_of_the_request(proxy: Proxy) -> None:
     proxy.addon.requestheaders(flow)
     new = reloaded(proxy)
     new.request(flow)
-    assert new.calls[flow].body
+    assert new.exchanges[flow].body
     response = answered(flow)
     new.responseheaders(flow)
     assert sent(response, LEAK) + sent(response, b"") == mended()
     new.response(flow)
-    assert not new.calls
-    assert new.exchanges.recorder
-    new.exchanges.recorder.close()
+    assert not new.exchanges
+    assert new.lifecycle.recorder
+    new.lifecycle.recorder.close()
     assert proxy.recording()["state"] == "complete"
 
 
@@ -718,10 +718,10 @@ def test_other_limits_while_it_runs(proxy: Proxy) -> None:
     proxy.set(keep="2GB")
     flow = asked()
     response = proxy.open(flow)
-    assert proxy.addon.exchanges.recorder
-    assert proxy.addon.exchanges.recorder.keep == Keep(2 * 10**9)
+    assert proxy.addon.lifecycle.recorder
+    assert proxy.addon.lifecycle.recorder.keep == Keep(2 * 10**9)
     proxy.set(keep="all")
-    assert proxy.addon.exchanges.recorder.keep == Keep()
+    assert proxy.addon.lifecycle.recorder.keep == Keep()
     sent(response, PROSE)
     sent(response, b"")
     proxy.addon.response(flow)
@@ -822,7 +822,7 @@ def test_a_stream_that_another_addon_takes_over_is_told_of(proxy: Proxy, log: Lo
     response.data.content = stored
     proxy.addon.response(flow)
     assert response.raw_content == stored
-    assert "another addon put its callable in the place of toolmend's" in log()[-1][1]
+    assert "another addon replaced toolmend's stream callable" in log()[-1][1]
     recording = proxy.recording()
     assert (recording["state"], recording["client"]) == ("partial", b"")
     assert "load it before toolmend" in recording["error"]

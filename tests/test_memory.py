@@ -134,7 +134,7 @@ def test_what_was_loaded_before_is_not_kept(again: bool) -> None:
     gc.disable()
     try:
         gone = weakref.ref(Module())
-        process_tuning.tune(again=True) if again else process_tuning.tune()
+        process_tuning.tune(reloaded=True) if again else process_tuning.tune()
         process_tuning.restore()
         assert (gone() is None) is again
     finally:

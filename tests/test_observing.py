@@ -178,5 +178,5 @@ def test_rewrite_observes(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: 
 def test_it_is_said_at_the_start(proxy: Proxy, log: Log) -> None:
     proxy.set(mode="observe")
     proxy.addon.running()
-    assert ("INFO", "toolmend: observes, and changes no answer") in log()
+    assert ("INFO", "toolmend: observes, and changes no response") in log()
     assert proxy.addon.settings == Settings(flows=proxy.flows, mode="observe")

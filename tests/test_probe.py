@@ -26,13 +26,13 @@ def test_it_is_answered_here_and_not_recorded() -> None:
     assert flow.response
     assert flow.response.headers[HEADER] == f"{__version__} mend"
     assert sample_stream.answer((flow.response.content or b"").splitlines()) == sample_stream.EXPECTED
-    assert toolmend.calls[flow].answered
+    assert toolmend.exchanges[flow].answered
 
 
 @pytest.mark.parametrize("settings", [{"dialects": ()}, {"mode": "observe"}], ids=["off", "observe"])
 def test_as_the_settings_are(settings: dict[str, object]) -> None:
     toolmend = Toolmend()
-    toolmend.exchanges.settings = replace(Settings(), **settings)  # type: ignore[arg-type]
+    toolmend.lifecycle.settings = replace(Settings(), **settings)  # type: ignore[arg-type]
     flow = flow_to(HOST)
     Probe(toolmend).request(flow)
     assert flow.response

@@ -13,7 +13,7 @@ from mitmproxy.flow import Error
 from test_hook import Log, answered, log, proxy
 from test_routes import SECRET
 from test_routing import ASK, HELLO, Routes, error_of, post, routed
-from toolmend.proxy.learnt_refusals import Learnt
+from toolmend.proxy.learnt_refusals import RefusalMemory
 from toolmend.proxy.routed_response import unanswered
 from toolmend.recordings.read import replay
 from toolmend.telemetry.events import RuleFired
@@ -111,7 +111,7 @@ def test_it_does_not_go_round(routed: Routes, data: Path) -> None:
     bodies = [json.dumps({"error": {"message": f"Unsupported parameter: '{name}'", "param": name}}).encode() for name in fields]
     for body in bodies * 3:
         refused(proxy, body)
-    assert len(Learnt(data, proxy.addon.learnt._today).entries()) <= len(fields) + 1
+    assert len(RefusalMemory(data, proxy.addon.learnt._today).entries()) <= len(fields) + 1
 
 
 @pytest.mark.usefixtures("data")
@@ -141,7 +141,7 @@ def test_no_answer_to_the_second_try(routed: Routes) -> None:
     proxy.open(flow, None, 400, **JSON)
     assert flow.response
     flow.response.raw_content = BODY
-    assert proxy.addon._refused(flow)
+    assert proxy.addon._resend_if_learnt(flow)
     assert "temperature" not in json.loads(flow.request.content or b"")
     flow.response, flow.error = None, Error("server closed connection")
     proxy.addon.error(flow)
@@ -158,10 +158,10 @@ def test_a_second_refusal(routed: Routes, data: Path, second: bytes, kept: bool)
     proxy.open(flow, None, 400, **JSON)
     assert flow.response
     flow.response.raw_content = BODY
-    assert proxy.addon._refused(flow)
+    assert proxy.addon._resend_if_learnt(flow)
     answered(flow, None, 400, **JSON).raw_content = second
     proxy.addon.responseheaders(flow)
-    assert not proxy.addon._refused(flow)  # one more try, and no third
+    assert not proxy.addon._resend_if_learnt(flow)  # one more try, and no third
     proxy.addon.response(flow)
     assert error_of(flow.response)[0] == 400
     assert ("temperature" in data.read_text()) == kept
@@ -181,7 +181,7 @@ def test_betas_that_are_refused(routed: Routes, message: str, kept: str) -> None
     proxy.open(flow, None, 400, **JSON)
     assert flow.response
     flow.response.raw_content = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": message}}).encode()
-    assert proxy.addon._refused(flow)
+    assert proxy.addon._resend_if_learnt(flow)
     assert (flow.request.headers.get("anthropic-beta", ""), flow.request.raw_content) == (kept, WARM)
     later = proxy.ask(post(WARM, **{"anthropic-beta": "b-2025,c-2026"})).request
     assert (later.headers.get("anthropic-beta", ""), later.raw_content) == (kept, WARM)

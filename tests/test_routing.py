@@ -232,7 +232,7 @@ def test_facts_of_the_user_count(routed: Routes, tmp_path: Path) -> None:
     body = json.loads(flow.request.content or b"")
     assert body["max_tokens"] == 50 and "stream_options" not in body
     assert body["messages"] == ASK["messages"]  # no table takes the words
-    routed_ = proxy.addon.calls[flow].routed
+    routed_ = proxy.addon.exchanges[flow].routed
     assert json.loads(routed_.settings["facts"])["max_tokens"] == 50
 
 
@@ -448,7 +448,7 @@ def test_a_client_gets_an_error_of_its_own_api_where_there_is_no_answer(routed: 
     flow = post()
     proxy = routed()
     proxy.ask(flow)
-    call = proxy.addon.calls[flow].routed
+    call = proxy.addon.exchanges[flow].routed
     assert call
     status, kind, message = error_of(unanswered(flow, call, why, reached=reached))
     assert (status, kind) == (500, "api_error")

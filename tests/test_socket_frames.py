@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.proxy.websocket.socket_frames import Binary, Memory, about, event_of, frames_of
+from toolmend.proxy.websocket.socket_frames import Binary, ToolMemory, event_of, frames_of, response_boundary
 
 FRAMES = [
     b'{"type":"response.created"}',
@@ -43,7 +43,7 @@ def test_events_with_more_than_data() -> None:
 
 
 def test_what_a_binary_frame_holds_begins_and_ends_nothing() -> None:
-    assert about(Binary(b'{"type":"response.completed","response":{"id":"r1"}}')) == ("", "")
+    assert response_boundary(Binary(b'{"type":"response.completed","response":{"id":"r1"}}')) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_what_a_binary_frame_holds_begins_and_ends_nothing() -> None:
     ],
 )
 def test_what_begins_and_ends(frame: Any, told: tuple[str, str]) -> None:
-    assert about(json.dumps(frame).encode()) == told
-    assert about(json.dumps(frame, separators=(",", ":")).encode()) == told
+    assert response_boundary(json.dumps(frame).encode()) == told
+    assert response_boundary(json.dumps(frame, separators=(",", ":")).encode()) == told
 
 
 TOOLS, OTHERS = [{"type": "function", "name": "a"}], [{"type": "function", "name": "b"}]
@@ -95,9 +95,9 @@ SAID = {"type": "message", "role": "user"}
     ],
 )
 def test_what_a_request_leaves_out(before: list[dict[str, Any]], request_: dict[str, Any], more: dict[str, Any]) -> None:
-    memory = Memory()
+    memory = ToolMemory()
     for one in before:
-        memory.whole(one)
-    whole = memory.whole(request_)
+        memory.complete(one)
+    whole = memory.complete(request_)
     assert whole == {**request_, **more}
     assert (whole is request_) == (not more)

@@ -47,7 +47,7 @@ class Playing:
         socket = self.addon._sockets.get(self.flow)
         told: list[bytes] = []
         if socket:
-            told, socket._relay._next = socket._relay._next, []
+            told, socket._relay._queue = socket._relay._queue, []
         return told if message.dropped else [message.content, *told]
 
 
@@ -169,10 +169,10 @@ def test_an_error_of_ours(playing: Playing, monkeypatch: pytest.MonkeyPatch, cap
     def fail(*_: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr("toolmend.proxy.websocket.sockets.about", fail)
+    monkeypatch.setattr("toolmend.proxy.websocket.sockets.response_boundary", fail)
     with caplog.at_level(logging.WARNING):
         assert [playing.says(frame) for frame in ANSWER] == [[frame] for frame in ANSWER]
-    assert "a frame goes by as it is: ValueError" in caplog.text
+    assert "a frame passes unchanged: ValueError" in caplog.text
 
 
 def test_a_mitmproxy_that_is_not_known(monkeypatch: pytest.MonkeyPatch, playing: Playing) -> None:
@@ -180,7 +180,7 @@ def test_a_mitmproxy_that_is_not_known(monkeypatch: pytest.MonkeyPatch, playing:
     playing.addon.websocket_start(playing.flow)
     playing.says(CREATE, client=True)
     assert [playing.says(frame) for frame in ANSWER] == [[frame] for frame in ANSWER]
-    assert "not known" in playing.flow.metadata["toolmend"]["error"]
+    assert "unknown WebSocket layer" in playing.flow.metadata["toolmend"]["error"]
 
 
 def test_another_path(playing: Playing) -> None:

@@ -353,7 +353,7 @@ def test_a_decoder_that_raises(good_for: int) -> None:
     undo = BreakingDecoder("gzip", good_for)
     out = play(Mend(Pipeline(WEATHER), undo, None, None, errors), CODED)
     assert out.removesuffix(UNREADABLE).removesuffix(b"\n\n") == b"".join(CHUNKS[:good_for]).removesuffix(b"\n\n")
-    assert errors[2] == "the content coding is broken: MemoryError"
+    assert errors[2] == "the content encoding is broken: MemoryError"
 
 
 class Lost(Pipeline):
@@ -434,7 +434,7 @@ def test_a_coding_that_breaks(before: bytes, out: bytes) -> None:
     assert b"".join(kept.went) == out
     assert callable_.state == "upstream_error"
     (error,) = errors
-    assert error.startswith("the content coding is broken: ")
+    assert error.startswith("the content encoding is broken: ")
 
 
 @pytest.mark.parametrize("before", [BODY, BODY.replace(b"\n", b"\r\n"), BODY[:-1]])
@@ -487,7 +487,7 @@ def test_what_the_breaking_chunk_still_gave_is_sent() -> None:
 def test_output_of_the_failing_chunk_is_sent() -> None:
     callable_, errors = mend(Failing("feed", 0), "gzip")
     assert play(callable_, [gzip.compress(SHORT) + b"garbage"]) == SHORT + UNREADABLE
-    assert [error.partition(":")[0] for error in errors] == ["the mending failed", "the content coding is broken"]
+    assert [error.partition(":")[0] for error in errors] == ["the mending failed", "the content encoding is broken"]
 
 
 def test_a_coding_that_breaks_in_what_a_codec_fails_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -495,7 +495,7 @@ def test_a_coding_that_breaks_in_what_a_codec_fails_at(monkeypatch: pytest.Monke
     monkeypatch.setattr("toolmend.proxy.stream_callbacks.events_of", lambda *_, **__: 1 / 0)
     callable_, errors = mend(Pipeline(WEATHER), "gzip")
     assert play(callable_, [gzip.compress(SHORT) + b"garbage"]) == SHORT + UNREADABLE
-    assert [error.partition(":")[0] for error in errors] == ["the content coding is broken"]
+    assert [error.partition(":")[0] for error in errors] == ["the content encoding is broken"]
 
 
 def test_the_headers_of_a_coding_are_no_early_end() -> None:

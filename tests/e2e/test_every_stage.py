@@ -56,16 +56,16 @@ MENDING = (
     "proxy.stream_callbacks:Mend._feed",
 )
 ASIDE = {
-    "telemetry.observers:Observers.watcher": "not all could be set up: MemoryError",
+    "telemetry.observers:Observers.watcher": "the set-up is incomplete: MemoryError",
     "telemetry.observers:Watcher.sent": "the recording failed: MemoryError",
     "telemetry.observers:Watcher.feed": "",  # an observer is told of it
-    "telemetry.observers:Watcher.close": "those who look on were not told of the end: MemoryError",
-    "telemetry.metering:Metering.meter": "not all could be set up: MemoryError",
+    "telemetry.observers:Watcher.close": "the observers did not get the end: MemoryError",
+    "telemetry.metering:Metering.meter": "the set-up is incomplete: MemoryError",
     "telemetry.meter:Meter.passed": "the recording failed: MemoryError",
     "telemetry.meter:Meter.finish": "the end was not counted: MemoryError",
     "telemetry.meter:MeteredEvents.feed": "MemoryError",
-    "recordings.write.recorder:Recorder.start": "not all could be set up: MemoryError",
-    "recordings.write.recorder:Recorder.put": "not all could be set up: MemoryError",
+    "recordings.write.recorder:Recorder.start": "the set-up is incomplete: MemoryError",
+    "recordings.write.recorder:Recorder.put": "the set-up is incomplete: MemoryError",
     "recordings.write.recorder:Recorder.add": "the recording failed: MemoryError",
     "recordings.write.recorder:LiveRecording.finish": "the recording was not finished: MemoryError",
     "recordings.write.folder:Folder.create": "recording incomplete: MemoryError",

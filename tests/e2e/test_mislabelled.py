@@ -238,7 +238,7 @@ def test_a_client_that_leaves_behind_a_coding_that_broke(
         got = raw.read_until(UNREADABLE["chat"][-40:])
     kept = recording(flows, path)
     assert kept.meta["state"] == "upstream_error"
-    assert kept.meta["error"].startswith("the content coding is broken: ")
+    assert kept.meta["error"].startswith("the content encoding is broken: ")
     assert kept.read("client.sse").endswith(UNREADABLE["chat"])
     assert parse(got).body == kept.read("client.sse")
     result = verified(kept.folder)

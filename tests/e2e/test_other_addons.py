@@ -9,7 +9,7 @@ from test_wire import check
 
 from streams import WEATHER
 from toolmend.cli.launcher.proxy import addon_path
-from toolmend.proxy.addon import UNREAD
+from toolmend.proxy.addon import NOT_BUFFERED
 from toolmend.recordings.playback.server import Coding, Script
 
 HOLDS = "def responseheaders(flow):\n    flow.response.stream = False\n"
@@ -84,7 +84,7 @@ def test_one_that_streams_what_has_to_come_whole(start: Start, serve: Serve, tmp
             before = len(proxy.log)
             assert client.post(url, json=body).content == sent
             kept = recording(tmp_path / "flows", url.removeprefix(f"https://{httpx.URL(url).netloc.decode()}"))
-            assert (kept.meta["state"], kept.meta["error"]) == ("partial", UNREAD)
+            assert (kept.meta["state"], kept.meta["error"]) == ("partial", NOT_BUFFERED)
             assert proxy.log[before:].count("load it before toolmend") == 1
 
 

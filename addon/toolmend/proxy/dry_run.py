@@ -1,12 +1,11 @@
-"""Mode `observe`: what would be mended is found and told, and nothing is changed.
+"""Mode `observe`: reports what would be mended and changes nothing.
 
-    provider ─► Observe ─► client            the very bytes, coded as they are
-                   └─► Observed pipeline     its rules, its ids; what it makes of them goes nowhere
+    provider ─► Observe ─► client            the same bytes, with their content encoding
+                   └─► Observed pipeline     only its rules and ids are used; its output is discarded
 
-A route is not observed: a client of another API has to be served in its own. Neither is what is asked for in so many words, as
-toolmend_replay.
+Routes are not observed: a client of another API has to be served in its own. Neither is toolmend_replay: the user asked for it.
 
-Rule of this file: whatever is raised in here costs the client no byte.
+1. No exception in here costs the client a byte.
 """
 
 from ..core.content_encoding import ContentDecoder
@@ -16,7 +15,7 @@ from .stream_callbacks import Callback, ResponseStream, reason
 
 
 class Observe(ResponseStream):
-    """Lets the bytes pass as they are; the pipeline and the recording have the coding undone."""
+    """Passes the bytes unchanged; the pipeline and the recording get them decoded."""
 
     def __init__(
         self, pipeline: Observed, undo: ContentDecoder, recording: LiveRecording | None, then: Callback | None, errors: list[str]
@@ -34,7 +33,7 @@ class Observe(ResponseStream):
                 self._pipeline.feed(plain)
             except Exception as error:
                 self._undo = None
-                self._stop_recording(f"it was observed no further, and the recording ends early: {reason(error)}")
+                self._stop_recording(f"the stream was observed no further, and the recording ends early: {reason(error)}")
 
     def _close(self) -> None:
         self._out.append(b"")

@@ -1,7 +1,4 @@
-"""One LLM request on its way, and the response to it: what the hooks keep between each other.
-
-Rule of this file: values; what is done with them stands in addon.py, outgoing.py and lifecycle.py.
-"""
+"""The state of one LLM request and its response, shared by the hooks. The logic is in addon.py, outgoing.py and lifecycle.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,110 +19,114 @@ from ..requests import Translated
 from ..telemetry.meter import Meter
 from ..telemetry.observers import Watcher
 from . import flow_info
-from .learnt_refusals import Entry
+from .learnt_refusals import LearntRefusal
 from .routed_request import Routed, prompt_settings
 from .stream_callbacks import ResponseStream
 
 
 @value
 class Refused:
-    """The first answer to a request that was changed and sent once more.
+    """The first response to a request that was changed and sent once more.
 
-    `words` are the upstream's, without values; `learnt` is what that taught, `paths` are what it named.
+    `words` is the upstream's message without values, `learnt` what was learnt from it, `paths` the members that it named.
     """
 
     response: http.Response
     words: str
-    learnt: tuple[Entry, ...]
+    learnt: tuple[LearntRefusal, ...]
     paths: tuple[str, ...]
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class LlmExchange:
-    """`api`, `host` and `scheme` are what the client calls. `answered`: by us, so there is nothing to do with the response.
-
-    `streamed`: the upstream answers with a stream; known once the response's headers are in.
-    """
+    """One exchange in progress. `api`, `host` and `scheme` are those that the client called."""
 
     api: Api
     host: str
     scheme: str = ""
-    body: bytes | None = None  # as the client sent it, with its coding; what is forwarded may differ
+    body: bytes | None = None  # as the client sent it, with its content encoding; what is forwarded may differ
     encoding: str = ""
-    request: dict[str, Any] | None = None  # the body, where it has been read; without its conversation once there is a pipeline
+    request: dict[str, Any] | None = None  # the parsed body, if it was parsed; without its conversation once there is a pipeline
     model: str = ""
-    session: Mapping[str, str] = field(default_factory=dict)  # what the request says of it
-    streamed: bool = False
-    coding: str = ""  # of the answer, where it is undone as it passes: the headers do not tell it any more
+    session: Mapping[str, str] = field(default_factory=dict)  # session ids in the request
+    streamed: bool = False  # the upstream answers with a stream; set when the response's headers are in
+    undone_encoding: str = ""  # the content encoding of a response that is decoded while it passes; its headers no longer have it
     routed: Routed | None = None
-    translated: Translated | None = None  # of a request that goes where the client sends it
-    answered: bool = False
+    translated: Translated | None = None  # the translation of a request that no route takes
+    answered: bool = False  # toolmend answered the request, so the response passes
     resends: bool = False  # a refused request can be sent again within the flow
-    waits: bool = False  # for the rest of a refusal, before anything is told of the answer
+    buffers_refusal: bool = False  # the response is a refusal that is buffered whole before any hook sees it
     refused: Refused | None = None
     played: str = ""  # the recording that answers
-    settings: Settings | None = None  # by which its pipeline was made, before the response began
-    pair: ModelAtHost | None = None  # whose earlier answers decide how the text begins
+    settings: Settings | None = None  # those that its pipeline was built with, before the response began
+    model_at_host: ModelAtHost | None = None  # its earlier responses decide how the text begins
     pipeline: Pipeline | None = None
-    sees_breaks: bool = False  # what holds back is let go of should the answer break off: see flush_on_disconnect.py
+    flushes_on_disconnect: bool = False  # held bytes are sent before an upstream reset: see flush_on_disconnect.py
     recording: LiveRecording | None = None
     stream: ResponseStream | None = None
-    sent: object = None  # what stands in the response for the stream: that, or what it is called through
+    stream_callable: object = None  # the stream callable in the response: `stream`, possibly wrapped
     watcher: Watcher | None = None
     meter: Meter | None = None
     errors: list[str] = field(default_factory=list)
-    fault: str = ""  # of a route: what the client is told, in an error of ours, in place of what came
+    fault: str = ""  # the error of a route that the client got in place of the response
 
     @classmethod
     def answered_here(cls) -> "LlmExchange":
-        """A request that goes no further."""
+        """Returns an exchange that toolmend answered itself."""
         return cls("chat", "", answered=True)
 
     @property
     def source(self) -> Api:
-        """The API that the upstream speaks."""
+        """The API of the upstream."""
         return self.routed.route.upstream if self.routed else self.api
 
     @property
     def upstream(self) -> str:
-        """The host that answers."""
+        """The host of the upstream."""
         return self.routed.host if self.routed else self.host
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left out of the request, as the upstream's API cannot say it."""
+        """What was left out of the request because the upstream's API cannot express it."""
         translated = self.routed.translated if self.routed else self.translated
         return translated.notes if translated else ()
 
     @property
     def ids(self) -> list[str]:
-        """What was drawn at random for the response: of an error that is translated, the request's id."""
+        """The random ids used for the response; for a translated error the request's id."""
         if self.pipeline and self.pipeline.ids:
             return list(self.pipeline.ids)
         return [self.routed.id] if self.routed else []
 
     def profile(self, providers: Sequence[Profile]) -> str:
-        """The family of the model that answers."""
+        """Returns the profile name of the model that answers."""
         if self.routed:
             return profile_for(self.routed.route.use_model or self.model, self.routed.host, providers).name
         return profile_for(self.model, self.host, providers).name
 
     def streams(self, response: http.Response) -> bool:
-        """Whether events may pass one by one: of a route, only what the client asked for and can be read."""
+        """Returns whether events may pass one by one; on a route, only if the client asked for a stream that can be decoded."""
         if not self.routed:
             return True
         readable = flow_info.is_sse(response) and content_encoding.decoder(flow_info.encoding(response)) is not None
         return readable and 200 <= response.status_code < 300 and self.routed.wants_stream
 
-    def forget(self) -> None:
-        """A translation that changed nothing: the whole conversation is in it, and a stream may take an hour."""
+    def release_translation(self) -> None:
+        """Releases a translation that changed nothing: it has the whole conversation, and a stream may take an hour."""
         if self.translated and not self.translated.prompted:
             self.translated = None
 
-    def exchange(
+    def exchange_record(
         self, flow: http.HTTPFlow, response: http.Response | None, body: bytes, settings: Mapping[str, str]
     ) -> ExchangeRecord:
-        """What a recording says of it; `body` is the client's, without its coding. `response`: None as long as there is none."""
+        """Returns the exchange as its recording describes it.
+
+        Args:
+            flow: The flow.
+            response: Its response; None as long as there is none.
+            body: The client's request, decoded.
+            settings: The settings that the recording mentions.
+        """
         routed = self.routed
         forwarded = flow.request.raw_content
         same = forwarded == self.body
@@ -148,13 +149,17 @@ class LlmExchange:
             request_headers=(*routed.headers, *routed.secrets) if routed else flow_info.headers(flow.request),
             response_headers=flow_info.headers(response) if response else (),
             request=body,
-            upstream_request=None if same else flow_info.plain(forwarded, flow_info.encoding(flow.request)),
+            upstream_request=None if same else flow_info.decode_body(forwarded, flow_info.encoding(flow.request)),
             stream=self.streamed,
             settings=settings,
             client_api=self.api if self.api != self.source else "",
             client_stream=self._client_stream(response),
             route=f"{routed.route.source} → {routed.route.target}" if routed else "",
-            notes=(*self.notes, *flow_info.left_out(flow.request, "request"), *flow_info.left_out(response, "response")),
+            notes=(
+                *self.notes,
+                *flow_info.omitted_headers(flow.request, "request"),
+                *flow_info.omitted_headers(response, "response"),
+            ),
             wait_ms=flow_info.wait_ms(flow.request, response) if response else None,
             scheme=self.scheme,
             session=self.session,
@@ -163,7 +168,7 @@ class LlmExchange:
         )
 
     def _client_stream(self, response: http.Response | None) -> bool | None:
-        """Whether the client gets events, where it is not as the upstream's answer has it."""
+        """Returns whether the client gets events, or None if it gets what the upstream sends."""
         if not self.routed or not response:
             return None
         gets = self.routed.wants_stream and 200 <= response.status_code < 300

@@ -1,7 +1,7 @@
-"""What a mitmproxy flow says of itself: where it goes, what it carries, who ended it.
+"""Reads facts off a mitmproxy flow: where it goes, what it carries, which side ended it.
 
-Rule of this file: it reads, and never trusts. Nothing of the flow is changed; what cannot be read is empty or None, and
-nothing is decoded without a bound.
+1. Nothing of the flow is changed.
+2. Nothing is trusted: what cannot be read is empty or None, and every decoding has a bound.
 """
 
 import re
@@ -20,84 +20,84 @@ from ..secrets.redactor import Redactor
 from ..secrets.request_secrets import MAX_SECRET, secrets_in
 
 REQUEST_LIMIT = 64 * 1024 * 1024
-"""Bytes of a request that are read: the screenshots of a long session make tens of MiB, and it is the user's own."""
+"""Bytes of a request that are read: the screenshots of a long session take tens of MiB, and the request is the user's own."""
 
 
 MAX_FIELD = 64 * 1024
-"""Bytes of a header that are read, its name among them: servers and clients take 8 to 16 KiB, Envoy 60 of all."""
+"""Bytes of a header that are read, with its name: servers and clients accept 8 to 16 KiB, Envoy 60 for all."""
 
 MAX_HEADERS = 1024 * 1024
-"""Bytes of all headers of a message that are read, and FIELD for each. mitmproxy takes any number, and passes them on."""
+"""Bytes of all headers of a message that are read, each with FIELD extra. mitmproxy accepts and forwards any number."""
 
 FIELD = 32
-"""Bytes that a header counts as beside its own: many short ones take memory, too."""
+"""Bytes that each header adds to its own: many short ones take memory, too."""
 
 MAX_REPEATED = 16
-"""Headers of one name that are read as one."""
+"""Headers of the same name that are joined."""
 
-MAX_WORDS = 10_000
-"""Characters of mitmproxy's words for an error that are kept: it quotes all that came, headers without end too."""
+MAX_ERROR = 10_000
+"""Characters of mitmproxy's error message that are kept: it quotes everything it received, headers of any length too."""
 
-READ_WORDS = MAX_WORDS + 4 * MAX_SECRET
-"""Characters in which a key is looked for: it may go on behind those that are kept, in a form that is longer than itself."""
+SEARCHED_ERROR = MAX_ERROR + 4 * MAX_SECRET
+"""Characters that are searched for keys: a key may extend past those that are kept, in an encoding longer than itself."""
 
 AWS = "application/vnd.amazon.eventstream"
 NDJSON = ("application/x-ndjson", "application/ndjson")
 
-UNKNOWN = (
+GENERIC_TYPES = (
     "", "text/plain", "text/json", "application/octet-stream", "binary/octet-stream",
     *NDJSON, "application/jsonl", "application/stream+json", "application/event-stream",
 )  # fmt: skip
-"""What an answer is called by a server that was not told what it is; SDKs that asked for a stream read it all the same."""
+"""Content types of servers that do not know what they send; SDKs that asked for a stream read such a response all the same."""
 
-EARLY = "the answer ended early"
-"""What a flow's error begins with where it is not known who ended it."""
+EARLY_END = "the answer ended early"
+"""How the error of a flow begins if it is not known which side ended it."""
 
 _KEYS = Redactor(())
 _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:?]+)")  # Gemini, Bedrock, Azure
 
 
-def places(flow: http.HTTPFlow) -> tuple[tuple[str, int], ...]:
-    """The names under which a request's host is known, with the port; an IPv6 address is in brackets.
+def host_candidates(flow: http.HTTPFlow) -> tuple[tuple[str, int], ...]:
+    """Returns the (name, port) pairs that a request's host may have; an IPv6 address is in brackets.
 
-    In transparent mode `host` is an address and the header or SNI has the name; in reverse mode the header may name us.
+    In transparent mode `host` is an address, and the header or SNI has the name; in reverse mode the header may name this proxy.
     """
     request = flow.request
     named = (request.is_http2 or request.is_http3) and request.authority
-    return _places(named or header(request, b"host"), request.host, request.port, flow.client_conn.sni)
+    return _host_candidates(named or header(request, b"host"), request.host, request.port, flow.client_conn.sni)
 
 
 @lru_cache(32)
-def _places(told: str, host: str, port: int, sni: str | None) -> tuple[tuple[str, int], ...]:
-    named = parse_authority(told, check=False)[0] if told else host
+def _host_candidates(host_header: str, host: str, port: int, sni: str | None) -> tuple[tuple[str, int], ...]:
+    named = parse_authority(host_header, check=False)[0] if host_header else host
     return tuple((f"[{name}]" if ":" in name else name, port) for name in dict.fromkeys((named, host, sni)) if name)
 
 
 def is_sse(response: http.Response) -> bool:
-    """Whether it is a stream of events, by its content type."""
-    return _media(response) == "text/event-stream"
+    """Returns whether the content type is that of an SSE stream."""
+    return _media_type(response) == "text/event-stream"
 
 
 def is_json(response: http.Response) -> bool:
-    """Whether it is a JSON text, by its content type."""
-    return _media(response) == "application/json" or _media(response).endswith("+json")
+    """Returns whether the content type is JSON."""
+    return _media_type(response) == "application/json" or _media_type(response).endswith("+json")
 
 
-def is_answer(response: http.Response) -> bool:
-    """Whether it is anything that an LLM API answers with, by its content type; or that type says nothing of it."""
-    known = is_sse(response) or is_json(response) or _media(response) in (AWS, *NDJSON)
-    return known or (_media(response) in UNKNOWN and _is_good(response))
+def is_llm_response(response: http.Response) -> bool:
+    """Returns whether an LLM API may have sent this, by its content type; True if the type is missing or generic."""
+    known = is_sse(response) or is_json(response) or _media_type(response) in (AWS, *NDJSON)
+    return known or (_media_type(response) in GENERIC_TYPES and _is_success(response))
 
 
 def is_stream(api: str, path: str, request: Mapping[str, Any] | None, response: http.Response) -> bool:
-    """Whether the upstream answers with a stream: told by the content type, or else by what was asked for.
+    """Returns whether the upstream answers with a stream, by the content type or else by the request.
 
-    Gemini streams an array where no `alt=sse` is asked for; of Ollama, some proxies call its lines JSON.
+    Gemini streams an array unless `alt=sse` is asked for; some proxies label Ollama's lines as JSON.
     """
-    kind = _media(response)
+    kind = _media_type(response)
     if kind == "text/event-stream" or (api == "bedrock" and kind == AWS) or (api == "ollama" and kind in NDJSON):
         return True
-    if not _is_good(response) or not (kind in UNKNOWN or (kind == "application/json" and api in ("gemini", "ollama"))):
+    if not _is_success(response) or not (kind in GENERIC_TYPES or (kind == "application/json" and api in ("gemini", "ollama"))):
         return False
     if api == "gemini":
         return path.partition("?")[0].endswith(":streamGenerateContent")
@@ -105,37 +105,38 @@ def is_stream(api: str, path: str, request: Mapping[str, Any] | None, response: 
     return asked is True or (api == "ollama" and request is not None and asked is not False)
 
 
-def model(request: Mapping[str, Any] | None, path: str) -> str:
-    """The model that is asked for: the request says it, or else the path."""
+def requested_model(request: Mapping[str, Any] | None, path: str) -> str:
+    """Returns the requested model, from the request or else from the path; at most 200 characters."""
     found = _MODEL_IN_PATH.search(path)
     return str((request or {}).get("model") or (unquote(found[1]) if found else ""))[:200]
 
 
-def _is_good(response: http.Response) -> bool:
+def _is_success(response: http.Response) -> bool:
     return 200 <= response.status_code < 300
 
 
-def _media(response: http.Response) -> str:
-    return header(response, b"content-type").replace(",", ";").partition(";")[0].strip().lower()  # a gateway may say it twice
+def _media_type(response: http.Response) -> str:
+    # a gateway may repeat the header
+    return header(response, b"content-type").replace(",", ";").partition(";")[0].strip().lower()
 
 
 def encoding(message: http.Message) -> str:
-    """The content-encoding, as `codings` takes it; empty if there is none.
+    """Returns the content-encoding in the form that `content_encoding` takes; empty if there is none.
 
-    Of an answer, with what the transfer put around it: mitmproxy undoes the chunks alone.
+    For a response this includes other transfer-encodings: mitmproxy undoes only the chunks.
     """
     content = header(message, b"content-encoding")
     transfer = header(message, b"transfer-encoding") if isinstance(message, http.Response) else ""
     if transfer in ("", "chunked"):
         return content
-    around = (name for name in transfer.split(",") if name.strip().lower() != "chunked")
-    return ",".join(filter(None, (content, *around)))
+    transfer_codings = (name for name in transfer.split(",") if name.strip().lower() != "chunked")
+    return ",".join(filter(None, (content, *transfer_codings)))
 
 
 def header(message: http.Message, name: bytes) -> str:
-    """A header, by its name in lower case, as mitmproxy has it, at a tenth of the cost; empty if there is none.
+    """Returns a header by its lower-case name, at a tenth of the cost of mitmproxy's lookup; empty if there is none.
 
-    Of one that is longer than MAX_FIELD, what it begins with.
+    The result is cut at MAX_FIELD bytes.
     """
     size = len(name)
     found = [value for key, value in message.headers.fields if len(key) == size and key.lower() == name]
@@ -146,16 +147,16 @@ def header(message: http.Message, name: bytes) -> str:
 
 
 def headers(message: http.Message) -> tuple[tuple[str, str], ...]:
-    """The headers in their order, up to MAX_HEADERS; bytes that are no UTF-8 become U+FFFD.
+    """Returns the headers in order, up to MAX_HEADERS; bytes that are not UTF-8 become U+FFFD.
 
-    One that is longer than MAX_FIELD is left out: the half of a key would be one that nobody finds.
+    A header longer than MAX_FIELD is left out: half of a key would not be recognised and masked.
     """
     fields = _read(message.headers.fields)
     return tuple([(name.decode(errors="replace"), value.decode(errors="replace")) for name, value in fields])
 
 
-def left_out(message: http.Message | None, of: str) -> tuple[str, ...]:
-    """A note on the headers that `headers` leaves out, if there are any; `of`: "request" or "response"."""
+def omitted_headers(message: http.Message | None, of: str) -> tuple[str, ...]:
+    """Returns a note on the headers that `headers` leaves out, if there are any; `of` is "request" or "response"."""
     if message is None:
         return ()
     fields = message.headers.fields
@@ -174,62 +175,65 @@ def _read(fields: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]
             yield field
 
 
-def plain(body: bytes | None, encoding: str, why: list[str] | None = None) -> bytes:
-    """A request's body without its coding; empty if it was streamed past us, or cannot be undone, and `why` is told that."""
-    if body is None and why is not None:
-        why.append("the request passes unread: mitmproxy or another addon streams it")
+def decode_body(body: bytes | None, encoding: str, errors: list[str] | None = None) -> bytes:
+    """Returns the decoded body; b"" if it was streamed or cannot be decoded, which is appended to `why`."""
+    if body is None and errors is not None:
+        errors.append("the request passes unread: mitmproxy or another addon streams it")
     try:
         return content_encoding.whole(body or b"", encoding, REQUEST_LIMIT)
     except content_encoding.CodingError as error:
-        if why is not None:
-            why.append(f"the request passes unread: {error}")
+        if errors is not None:
+            errors.append(f"the request passes unread: {error}")
         return b""
 
 
-def json_object(body: bytes, why: list[str] | None = None) -> dict[str, Any] | None:
-    """The object that a JSON text is; None if it is something else. `why` is told why a request's body cannot be read."""
+def json_object(body: bytes, errors: list[str] | None = None) -> dict[str, Any] | None:
+    """Returns the object in a JSON text, or None if it is anything else. Parse errors are appended to `why`."""
     try:
         value = json_text.loads(body)
     except json_text.NotJSON as error:
-        if body and why is not None:
-            why.append(f"the request passes unread: {error}")
+        if body and errors is not None:
+            errors.append(f"the request passes unread: {error}")
         return None
     return value if isinstance(value, dict) else None
 
 
 def wait_ms(request: http.Request, response: http.Response) -> float | None:
-    """Milliseconds from the request's end to the first byte of the response; none may have come over a network."""
+    """Returns the milliseconds from the request's end to the response's first byte; None if it did not come from a network."""
     asked = request.timestamp_end or request.timestamp_start
     answered = response.timestamp_start
     return round(max(0.0, answered - asked) * 1000, 3) if asked and answered else None
 
 
 def waited_ms(request: http.Request) -> float | None:
-    """Milliseconds since the request's end."""
+    """Returns the milliseconds since the request's end."""
     asked = request.timestamp_end or request.timestamp_start
     return round(max(0.0, time.time() - asked) * 1000, 3) if asked else None
 
 
 def printable(text: str, length: int = 200) -> str:
-    """A name from outside, or a sentence that has one in it, as a log can show it: on one line, without what looks like a key."""
+    """Returns text from outside in a form that is safe to log: one line, `length` characters, without anything like a key."""
     return "".join(char if char.isprintable() else "?" for char in _KEYS.cut(text, length))
 
 
-def keyless(flow: http.HTTPFlow, words: str) -> str:
-    """MAX_WORDS characters about a flow, without the keys of its request: they may quote what the upstream repeats of it."""
-    return Redactor(secrets_in(headers(flow.request), flow.request.path)).text(words[:READ_WORDS])[:MAX_WORDS]
+def mask_keys(flow: http.HTTPFlow, text: str) -> str:
+    """Returns up to MAX_WORDS characters about a flow with the keys of its request masked: they may quote the upstream."""
+    return Redactor(secrets_in(headers(flow.request), flow.request.path)).text(text[:SEARCHED_ERROR])[:MAX_ERROR]
 
 
-def end_state(flow: http.HTTPFlow, message: str, left: bool | None = None) -> str:
-    """The state of a recording whose flow ended in an error: who ended it. `left`: whether it was the client; None if not known.
+def end_state(flow: http.HTTPFlow, message: str, client_left: bool | None = None) -> str:
+    """Returns the state of a recording whose flow ended in an error.
 
-    Then mitmproxy's `message` is all there is, and for HTTP/2 it is the same for both sides: the connections tell.
+    Args:
+        flow: The flow.
+        message: mitmproxy's error message. Over HTTP/2 it is the same for both sides.
+        client_left: Whether the client disconnected; None: decided by the message and the connections.
     """
-    if message == Error.KILLED_MESSAGE or message.startswith(EARLY):
+    if message == Error.KILLED_MESSAGE or message.startswith(EARLY_END):
         return "partial"
-    if left is not None:
-        return "client_closed" if left else "upstream_error"
-    if message.startswith("stream reset"):  # "by client", it says in either case
+    if client_left is not None:
+        return "client_closed" if client_left else "upstream_error"
+    if message.startswith("stream reset"):  # always continues "by client"
         by_client = flow.client_conn.alpn == b"h2" and (flow.server_conn.alpn != b"h2" or "CANCEL" in message)
     else:
         by_client = "client disconnected" in message.lower() or not flow.client_conn.connected

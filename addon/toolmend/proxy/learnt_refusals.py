@@ -1,12 +1,13 @@
-"""What upstreams have refused, and what is changed for it in later requests: remembered here, and in the user's data folder.
+"""Remembers which members of a request upstreams have refused, and changes later requests accordingly.
 
     learnt.json   {"format": 1, "learnt": [{"host": "api.x.ai", "api": "chat", "model": "grok-4", "path": "reasoning_effort",
                    "edits": ["reasoning_effort"], "facts": {}, "date": "2026-11-29", "said": "Model … does not support …"}]}
 
-An entry is for one host, API and model, and ends after DAYS: models change behind their names. Another process, such as
-`toolmend routes --forget`, may change the file at any time; what is read from it is checked as settings are.
+An entry holds for one host, API and model, and expires after DAYS: providers change models under the same name. Another process,
+such as `toolmend routes --forget`, may change the file at any time; what is read from it is checked like settings.
 
-Rule of this file: what cannot be read or written costs only the memory of it. Entries are bounded in number and size.
+1. A file that cannot be read or written costs only what was learnt.
+2. Entries are bounded in number and size.
 """
 
 import json
@@ -31,7 +32,7 @@ NAME = "learnt.json"
 FORMAT = 1
 DAYS = timedelta(days=14)
 MAX_ENTRIES, MAX_OF_ONE = 256, 16
-"""Of all upstreams, and of one host and model: no upstream refuses more fields than a request has."""
+"""For all upstreams, and for one host and model: no upstream refuses more members than a request has."""
 
 MAX_NAME = 200
 """Characters of a host or a model."""
@@ -40,8 +41,8 @@ MAX_FILE = 1024 * 1024
 
 
 @value
-class Key:
-    """Whose refusals: an upstream's host (with a port unless it is the scheme's own), its API, and the model asked for."""
+class RefusalScope:
+    """What a refusal holds for: an upstream's host (with a port unless it is the default), its API, and the requested model."""
 
     host: str
     api: str
@@ -49,112 +50,124 @@ class Key:
 
 
 @value
-class Entry:
-    """`path`: what was refused. `edits` and `facts`: see Remedy. `said`: the upstream's words, without values."""
+class LearntRefusal:
+    """A refused member of requests.
 
-    of: Key
+    Attributes:
+        scope: What it holds for.
+        path: The member.
+        edits: See Remedy.
+        facts: See Remedy.
+        date: The day it was learnt, ISO 8601.
+        message: The upstream's error message, without values.
+    """
+
+    scope: RefusalScope
     path: str
     edits: tuple[str, ...]
     facts: Mapping[str, Any] = field(compare=False)
     date: str
-    said: str
+    message: str
 
     @property
-    def place(self) -> tuple[Key, str]:
-        return self.of, self.path
+    def key(self) -> tuple[RefusalScope, str]:
+        return self.scope, self.path
 
     @property
-    def takes(self) -> str:
-        """What keeps it for good: a line of a `[[provider]]` table, in which `refuses` stands for the built-in one."""
+    def takes_line(self) -> str:
+        """The line of a `[[provider]]` table that makes it permanent; its `refuses` includes the built-in one."""
         facts = dict(self.facts)
         if self.edits:
-            facts["refuses"] = (*quirks_for(self.of.api, self.of.host, self.of.model).refuses, *self.edits)
+            facts["refuses"] = (*quirks_for(self.scope.api, self.scope.host, self.scope.model).refuses, *self.edits)
         return f"takes = {{ {', '.join(f'{name} = {_toml(given)}' for name, given in facts.items())} }}"
 
     @property
-    def table(self) -> str:
+    def provider_table(self) -> str:
         """The whole `[[provider]]` table."""
-        globs = f"models = {_toml([self.of.model])}\nhosts = {_toml([self.of.host])}"
-        return f"[[provider]]\nname = {_toml(f'{self.of.host} {self.of.model} {self.path}')}\n{globs}\n{self.takes}"
+        selectors = f"models = {_toml([self.scope.model])}\nhosts = {_toml([self.scope.host])}"
+        name = _toml(f"{self.scope.host} {self.scope.model} {self.path}")
+        return f"[[provider]]\nname = {name}\n{selectors}\n{self.takes_line}"
 
 
 @value
-class Known:
-    """What is changed for an upstream: fields of Quirks, edits of the request, and both in `lines` for people."""
+class KnownRefusals:
+    """What to change for an upstream: fields of Quirks, edits of the request, and both as `lines` of text."""
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     edits: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
 
 
-class Learnt:
-    """`file`: None keeps nothing. `today` tells the day."""
+class RefusalMemory:
+    """The refusals of all upstreams. `file` None: they are not stored. `today` returns the current date."""
 
     def __init__(self, file: Path | None, today: Callable[[], date]) -> None:
         self.file, self._today = file, today
-        self._entries: dict[tuple[Key, str], Entry] = {}
-        self._in_vain: dict[tuple[Key, str], None] = {}
+        self._entries: dict[tuple[RefusalScope, str], LearntRefusal] = {}
+        self._useless: dict[tuple[RefusalScope, str], None] = {}
         self._read_at: tuple[int, int] | None = None
 
-    def of(self, key: Key) -> Known:
-        """What holds for an upstream."""
+    def known_for(self, scope: RefusalScope) -> KnownRefusals:
+        """Returns what to change for an upstream."""
         facts: dict[str, Any] = {}
         edits: list[str] = []
-        entries = self.entries(key) if self._entries or self.file else []
+        entries = self.entries(scope) if self._entries or self.file else []
         for entry in entries:
             facts |= entry.facts
             edits += [edit for edit in entry.edits if edit not in edits]
-        return Known(facts, tuple(edits), tuple(f"{one.path}, {one.date}: {one.takes} ({one.said})" for one in entries))
+        lines = tuple(f"{entry.path}, {entry.date}: {entry.takes_line} ({entry.message})" for entry in entries)
+        return KnownRefusals(facts, tuple(edits), lines)
 
-    def entries(self, key: Key | None = None) -> list[Entry]:
-        """Those that hold today, the oldest first; `key` None: of all upstreams."""
+    def entries(self, scope: RefusalScope | None = None) -> list[LearntRefusal]:
+        """Returns the entries that have not expired, oldest first; `key` None: of all upstreams."""
         self._read()
         first = self._today() - DAYS
-        return [entry for entry in self._entries.values() if key in (None, entry.of) and date.fromisoformat(entry.date) >= first]
+        matching = (entry for entry in self._entries.values() if scope in (None, entry.scope))
+        return [entry for entry in matching if date.fromisoformat(entry.date) >= first]
 
-    def add(self, key: Key, remedies: "Iterable[Remedy]", said: str) -> list[Entry]:
-        """Remembers remedies, but for those that were in vain or are of one conversation; returns the entries that are new."""
-        if max(len(key.host), len(key.model)) > MAX_NAME:
+    def add(self, scope: RefusalScope, remedies: "Iterable[Remedy]", message: str) -> list[LearntRefusal]:
+        """Adds remedies, except those that did not help before or concern one conversation. Returns the new entries."""
+        if max(len(scope.host), len(scope.model)) > MAX_NAME:
             return []
-        known = {entry.place: entry for entry in self.entries()}
-        new: list[Entry] = []
+        known = {entry.key: entry for entry in self.entries()}
+        new: list[LearntRefusal] = []
         for remedy in remedies:
-            entry = Entry(key, remedy.path[:MAX_NAME], remedy.edits, remedy.facts, self._today().isoformat(), said)
-            before = known.get(entry.place)
-            full = before is None and sum(one.of == key for one in known.values()) >= MAX_OF_ONE
+            entry = LearntRefusal(scope, remedy.path[:MAX_NAME], remedy.edits, remedy.facts, self._today().isoformat(), message)
+            before = known.get(entry.key)
+            full = before is None and sum(other.scope == scope for other in known.values()) >= MAX_OF_ONE
             same = before and (before.edits, before.facts) == (entry.edits, entry.facts)
-            if not (remedy.once or same or full or entry.place in self._in_vain):
-                known.pop(entry.place, None)
-                known[entry.place] = entry
+            if not (remedy.once or same or full or entry.key in self._useless):
+                known.pop(entry.key, None)
+                known[entry.key] = entry
                 new.append(entry)
         if new:
             self._keep(list(known.values())[-MAX_ENTRIES:])
         return new
 
-    def drop(self, entries: Iterable[Entry]) -> None:
-        """These were in vain: they are not learnt again while this process runs."""
-        gone = [entry.place for entry in entries]
-        self._in_vain |= dict.fromkeys(gone)
-        while len(self._in_vain) > MAX_ENTRIES:
-            del self._in_vain[next(iter(self._in_vain))]
-        if any(place in self._entries for place in gone):
-            self._keep([entry for entry in self.entries() if entry.place not in gone])
+    def drop(self, entries: Iterable[LearntRefusal]) -> None:
+        """Removes entries that did not help. They are not learnt again in this process."""
+        keys = [entry.key for entry in entries]
+        self._useless |= dict.fromkeys(keys)
+        while len(self._useless) > MAX_ENTRIES:
+            del self._useless[next(iter(self._useless))]
+        if any(key in self._entries for key in keys):
+            self._keep([entry for entry in self.entries() if entry.key not in keys])
 
     def forget(self) -> int:
-        """Forgets all; returns how many entries there were."""
+        """Removes all entries; returns how many there were."""
         count = len(self.entries())
-        self._in_vain.clear()
+        self._useless.clear()
         self._keep([])
         return count
 
-    def _keep(self, entries: list[Entry]) -> None:
-        self._entries = {entry.place: entry for entry in entries}
+    def _keep(self, entries: list[LearntRefusal]) -> None:
+        self._entries = {entry.key: entry for entry in entries}
         if self.file is None:
             return
         rows = [
-            {"host": one.of.host, "api": one.of.api, "model": one.of.model, "path": one.path, "edits": list(one.edits)}
-            | {"facts": dict(one.facts), "date": one.date, "said": one.said}
-            for one in entries
+            {"host": entry.scope.host, "api": entry.scope.api, "model": entry.scope.model, "path": entry.path}
+            | {"edits": list(entry.edits), "facts": dict(entry.facts), "date": entry.date, "said": entry.message}
+            for entry in entries
         ]
         from ..config.private_file import private_file  # noqa: PLC0415  few requests are refused
 
@@ -165,7 +178,7 @@ class Learnt:
         self._read_at = self._state()
 
     def _read(self) -> None:
-        """Takes what is in the file, if that is another one than was read."""
+        """Loads the file if it changed since it was read."""
         state = self._state()
         if self.file is None or state == self._read_at:
             return
@@ -173,36 +186,36 @@ class Learnt:
         rows: Any = []
         with suppress(AttributeError, OSError, ValueError, RecursionError), self.file.open("rb") as file:
             rows = json.loads(file.read(MAX_FILE)).get("learnt", [])
-        self._entries = {entry.place: entry for entry in _entries(rows)}
+        self._entries = {entry.key: entry for entry in _entries(rows)}
 
     def _state(self) -> tuple[int, int] | None:
         try:
-            about = self.file.stat() if self.file else None
+            stat = self.file.stat() if self.file else None
         except OSError:
             return None
-        return (about.st_mtime_ns, about.st_ino) if about else None
+        return (stat.st_mtime_ns, stat.st_ino) if stat else None
 
 
-def remembered() -> Learnt:
-    """What is kept of this user's."""
-    return Learnt(learnt_file(), today)
+def remembered() -> RefusalMemory:
+    """Returns the refusals stored for this user."""
+    return RefusalMemory(learnt_file(), today)
 
 
 def today() -> date:
-    """The day here."""
-    return date.today()  # noqa: DTZ011  the day here
+    """Returns the local date."""
+    return date.today()  # noqa: DTZ011  the local day
 
 
 def learnt_file() -> Path | None:
-    """Where it is kept; None where no home folder is known."""
+    """Returns the path of the file, or None if there is no home folder."""
     try:
         return data_folder() / NAME
     except SettingsError:
         return None
 
 
-def _entries(rows: Any) -> Iterator[Entry]:
-    """The rows that are right."""
+def _entries(rows: Any) -> Iterator[LearntRefusal]:
+    """Yields the valid rows."""
     for row in rows[:MAX_ENTRIES] if isinstance(rows, list) else ():
         with suppress(AttributeError, KeyError, TypeError, ValueError):
             host, api, model, path = (str(row[name])[:MAX_NAME] for name in ("host", "api", "model", "path"))
@@ -210,7 +223,8 @@ def _entries(rows: Any) -> Iterator[Entry]:
             facts = {name: checked(name, given) for name, given in row["facts"].items() if name in SETTABLE}
             edits = tuple(edit for edit in row["edits"] if edit_of(edit))
             if len(edits) <= MAX_OF_ONE:
-                yield Entry(Key(host, api, model), path, edits, facts, row["date"], str(row["said"])[:MAX_SHOWN])
+                scope, message = RefusalScope(host, api, model), str(row["said"])[:MAX_SHOWN]
+                yield LearntRefusal(scope, path, edits, facts, row["date"], message)
 
 
 def _toml(given: Any) -> str:

@@ -1,12 +1,12 @@
-"""What goes along with a call: its pipeline, its recording, who counts it, who looks on. It begins and ends with the answer.
+"""Begins and ends what belongs to an exchange: pipeline, recording, meter and observers.
 
-    exchanges.ask(call, about)                 call.recording is there: the request has gone out
-    exchanges.begin(call, about, …)            call.pipeline, call.recording, call.meter, call.watcher are there, as far as wanted
-    stream_of(call, undo)                      what the pieces of the answer go through, where they come one by one
-    exchanges.end(call, flow, "complete")      all of them are told, and the log
+    lifecycle.ask(exchange, make_record)         the request has been sent: sets exchange.recording
+    lifecycle.begin(exchange, make_record, …)    the response begins: sets .pipeline, .recording, .meter, .watcher as needed
+    stream_for(exchange, undo)                   the stream callable of a response that streams
+    lifecycle.end(exchange, flow, "complete")    ends all of them, and logs
 
-Rule of this file: it knows no HTTP response, so that whatever a call's answer comes by can use it. What goes along with a call
-never costs a byte of it: what cannot be had is missing, and is told of at the end.
+1. Nothing here uses an HTTP response, so WebSocket exchanges use it, too.
+2. Nothing here costs a byte of the exchange: a part that fails is missing, and is logged at the end.
 """
 
 import logging
@@ -47,23 +47,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_SAID = 2000
-"""Characters of what a line of the log says of a call: notes quote the request."""
+MAX_LOGGED = 2000
+"""Characters of a log line about an exchange: notes quote the request."""
 
 CONVERSATION = ("messages", "input", "contents")
-"""Members of a request that nothing needs once a pipeline is made of it: parsed, they are ten times their text."""
+"""Members of a request that are unused once its pipeline is built: parsed, they take ten times the memory of their text."""
 
 REFUSED = "refused_request"
-"""What metrics call it, beside the rules: a request was changed as its upstream refused it."""
+"""What metrics call a request that was changed because its upstream refused it."""
 
-_SET_UP = "not all could be set up"
+_SET_UP = "the set-up is incomplete"
 
-type About = Callable[[Mapping[str, str]], ExchangeRecord]
-"""What a recording is to say of an exchange that was mended by these settings."""
+type MakeRecord = Callable[[Mapping[str, str]], ExchangeRecord]
+"""Returns the record of an exchange that was mended with these settings."""
 
 
 class ExchangeLifecycle:
-    """Of all calls. `settings` may be set anew at any time; a call that has begun keeps those it began with."""
+    """All exchanges of an addon. `settings` may be replaced at any time; an exchange keeps those that it began with."""
 
     def __init__(self) -> None:
         self.settings = Settings()
@@ -73,187 +73,208 @@ class ExchangeLifecycle:
         self._metering = Metering()
         self._beginnings = Beginnings()
         self._seen = SeenDialects()
-        self.under_way: WeakSet[LlmExchange] = WeakSet()
+        self.in_progress: WeakSet[LlmExchange] = WeakSet()
         self._addons: list[object] = []
-        self._others: list[object] = []  # of those, the ones that are not mitmproxy's own
+        self._others: list[object] = []  # those in `_addons` that are not mitmproxy's own
 
     def configure(self, settings: Settings) -> None:
-        """Raises SettingsError; then nobody of ours counts, and else nothing is changed."""
+        """Applies new settings.
+
+        Raises:
+            SettingsError: The metrics endpoint cannot be served; the other settings are unchanged then.
+        """
         self._metering.configure(settings.metrics)
         if settings.flows != self.settings.flows:
-            self._end_recorder("recordings go elsewhere from here on", wait=False)
+            self._end_recorder("recordings go to another folder from here on", wait=False)
             self._spool = _spool(settings.flows)
         if self.recorder:
             self.recorder.keep = settings.keep
         self.settings = settings
 
     def close(self) -> None:
-        """At shutdown: calls that have not ended go on, and nothing more is recorded or counted of them."""
+        """Ends recording and counting at shutdown; exchanges in progress go on without."""
         if ctx.master.should_exit.is_set():
             self._end_recorder("the proxy was shut down", wait=True)
         else:
-            self._end_recorder("the script was loaded anew", wait=False)
+            self._end_recorder("the script was reloaded", wait=False)
         self._metering.close()
 
     def mends(self, api: str, settings: Settings | None = None) -> bool:
-        """Whether answers of an API are mended at all, by these settings, or as they are now."""
+        """Returns whether responses of an API are mended, with these settings or the current ones."""
         return api in APIS and (settings or self.settings).dialects != ()
 
-    def leaves(self, call: LlmExchange) -> bool:
-        """Whether request and answer pass as they are. What a route takes does not: it is for another upstream."""
-        return not call.routed and (self.settings.mode == "observe" or self.settings.off.leaves(call.host))
+    def passes_unchanged(self, exchange: LlmExchange) -> bool:
+        """Returns whether request and response pass unchanged. A routed exchange never does: it is for another upstream."""
+        return not exchange.routed and (self.settings.mode == "observe" or self.settings.off.leaves(exchange.host))
 
-    def prepare(self, call: LlmExchange, request: Mapping[str, Any]) -> None:
-        """The answer is not there yet, and all that a pipeline has to know of it is that it mends. It is made now."""
-        call.settings = self.settings
-        given = self._given(call)
-        if given.policy == "mixed" and self._mended(call, given):
-            call.pipeline = self._pipeline(call, request, given)
-            call.request = {name: value for name, value in request.items() if name not in CONVERSATION}
+    def prepare(self, exchange: LlmExchange, request: Mapping[str, Any]) -> None:
+        """Builds the pipeline before the response begins, if it does not depend on the response's headers."""
+        exchange.settings = self.settings
+        settings_used = self._settings_of(exchange)
+        if settings_used.policy == "mixed" and self._uses_pipeline(exchange, settings_used):
+            exchange.pipeline = self._pipeline(exchange, request, settings_used)
+            exchange.request = {name: value for name, value in request.items() if name not in CONVERSATION}
 
-    def ask(self, call: LlmExchange, about: About) -> None:
-        """The request has gone out. Its recording begins, so that one that is never answered is seen."""
-        with _apart(call, _SET_UP):
-            self._record(call, about(recorded(self._given(call), call.upstream)))
+    def ask(self, exchange: LlmExchange, make_record: MakeRecord) -> None:
+        """Starts the recording when the request has been sent, so that an unanswered request is recorded, too."""
+        with _isolated(exchange, _SET_UP):
+            self._record(exchange, make_record(recorded(self._settings_of(exchange), exchange.upstream)))
 
-    def _record(self, call: LlmExchange, exchange: ExchangeRecord) -> None:
-        if call.recording and not call.recording.finished:
-            call.recording.answered(exchange)
+    def _record(self, exchange: LlmExchange, record: ExchangeRecord) -> None:
+        if exchange.recording and not exchange.recording.finished:
+            exchange.recording.answered(record)
         elif recorder := self.recorder or self._new_recorder():
             self.recorder = recorder
-            call.recording = recorder.start(exchange)
-            self.under_way.add(call)
+            exchange.recording = recorder.start(record)
+            self.in_progress.add(exchange)
 
     def begin(
         self,
-        call: LlmExchange,
-        about: About,
+        exchange: LlmExchange,
+        make_record: MakeRecord,
         request: Mapping[str, Any] | None,
         flow_id: str,
         *,
         mend: bool,
         let_go: bool = False,
     ) -> None:
-        """An answer begins. `request` is the client's; None where it cannot be read. `let_go`: see Pipeline.
+        """Handles the begin of a response. What fails is appended to the exchange's errors.
 
-        `mend`: whether it is an answer at all, and no error. What goes wrong is put into the call's errors.
+        Args:
+            exchange: The exchange.
+            make_record: Makes the exchange's record.
+            request: The client's request; None if it cannot be parsed.
+            flow_id: The flow's id, for observers.
+            mend: Whether the response is a success with a body.
+            let_go: See Pipeline.
         """
-        ready, call.pipeline = call.pipeline, None
-        given, host = self._given(call), call.upstream
-        settings = recorded(given, host)
+        ready, exchange.pipeline = exchange.pipeline, None
+        settings_used, host = self._settings_of(exchange), exchange.upstream
+        settings = recorded(settings_used, host)
         addons: Iterable[object] = ()
-        with _apart(call, _SET_UP):
-            addons = self._looking_on()
-            call.watcher = self._observers.watcher(addons, call.api, flow_id)
-        with _apart(call, _SET_UP):
-            call.meter = self._metering.meter(addons, lambda: (about(settings), call.profile(self.settings.providers)))
-        with _apart(call, _SET_UP):
-            if request is not None and mend and self._mended(call, given):
-                call.pipeline = ready or self._pipeline(call, request, given, let_go=let_go)
-                settings |= {"let_go": "yes"} if call.pipeline.lets_go else {}
-                settings |= {"text_begins": call.pipeline.begins} if call.pipeline.begins else {}
-                settings |= {"seen_dialects": " ".join(call.pipeline.seen)} if call.pipeline.seen else {}
-        with _apart(call, _SET_UP):
-            self._record(call, about(settings))
+        with _isolated(exchange, _SET_UP):
+            addons = self._observer_addons()
+            exchange.watcher = self._observers.watcher(addons, exchange.api, flow_id)
+        with _isolated(exchange, _SET_UP):
+            profiles = self.settings.providers
+            exchange.meter = self._metering.meter(addons, lambda: (make_record(settings), exchange.profile(profiles)))
+        with _isolated(exchange, _SET_UP):
+            if request is not None and mend and self._uses_pipeline(exchange, settings_used):
+                exchange.pipeline = ready or self._pipeline(exchange, request, settings_used, let_go=let_go)
+                settings |= {"let_go": "yes"} if exchange.pipeline.lets_go else {}
+                settings |= {"text_begins": exchange.pipeline.begins} if exchange.pipeline.begins else {}
+                settings |= {"seen_dialects": " ".join(exchange.pipeline.seen)} if exchange.pipeline.seen else {}
+        with _isolated(exchange, _SET_UP):
+            self._record(exchange, make_record(settings))
 
-    def _looking_on(self) -> list[object]:
-        """The addons that may look on, those of scripts too; of forty that mitmproxy has, none does."""
+    def _observer_addons(self) -> list[object]:
+        """Returns the addons that may have observer methods, of nested scripts, too. None of mitmproxy's forty has."""
         addons = list(ctx.master.addons.lookup.values())
         if addons != self._addons:
             self._addons, self._others = addons, [addon for addon in addons if not is_builtin(addon)]
         return self._others
 
-    def _given(self, call: LlmExchange) -> Settings:
-        settings = call.settings or self.settings
-        return replace(settings, mode="mend") if call.routed else settings
+    def _settings_of(self, exchange: LlmExchange) -> Settings:
+        settings = exchange.settings or self.settings
+        return replace(settings, mode="mend") if exchange.routed else settings
 
-    def _mended(self, call: LlmExchange, settings: Settings) -> bool:
-        """Whether an answer goes through a pipeline."""
-        if call.routed and call.routed.compact and not call.routed.translated.compacts:  # it is no answer
+    def _uses_pipeline(self, exchange: LlmExchange, settings: Settings) -> bool:
+        """Returns whether a response goes through a pipeline."""
+        if exchange.routed and exchange.routed.compact and not exchange.routed.translated.compacts:  # no model answers
             return False
-        mends = self.mends(call.source, settings) and not settings.off.leaves(call.upstream)
-        return mends or call.api != call.source
+        mends = self.mends(exchange.source, settings) and not settings.off.leaves(exchange.upstream)
+        return mends or exchange.api != exchange.source
 
-    def _pipeline(self, call: LlmExchange, request: Mapping[str, Any], settings: Settings, *, let_go: bool = False) -> Pipeline:
-        routed, observed = call.routed, settings.mode == "observe"
+    def _pipeline(
+        self, exchange: LlmExchange, request: Mapping[str, Any], settings: Settings, *, let_go: bool = False
+    ) -> Pipeline:
+        routed, observed = exchange.routed, settings.mode == "observe"
         model = (routed.route.use_model if routed else "") or request.get("model") or ""
-        call.pair = pair_of(call.upstream, str(model)[:200], request)
+        exchange.model_at_host = pair_of(exchange.upstream, str(model)[:200], request)
         return (Observed if observed else Pipeline)(
             request,
-            source=call.source,
-            target=call.api,
+            source=exchange.source,
+            target=exchange.api,
             settings=settings,
-            host=call.upstream,
+            host=exchange.upstream,
             let_go=let_go and not observed,
-            translated=routed.translated if routed else call.translated,
-            begins=self._beginnings.of(call.pair),
-            seen=self._seen.of(*call.pair[:2]),
+            translated=routed.translated if routed else exchange.translated,
+            begins=self._beginnings.of(exchange.model_at_host),
+            seen=self._seen.of(*exchange.model_at_host[:2]),
         )
 
-    def end(self, call: LlmExchange, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
-        """The end of a call, however it came: `state` as in a recording's meta.json, `message` mitmproxy's own."""
-        pipeline, recording = call.pipeline, call.recording
+    def end(self, exchange: LlmExchange, flow: http.HTTPFlow, state: str, message: str | None = None) -> None:
+        """Ends an exchange; `state` as in a recording's meta.json, `message` is mitmproxy's error."""
+        pipeline, recording = exchange.pipeline, exchange.recording
         rules = list(pipeline.rules) if pipeline else []
-        if pipeline and call.pair and not pipeline.error:
-            self._beginnings.learn(call.pair, pipeline.began)
-            self._seen.learn(*call.pair[:2], rules)
+        if pipeline and exchange.model_at_host and not pipeline.error:
+            self._beginnings.learn(exchange.model_at_host, pipeline.began)
+            self._seen.learn(*exchange.model_at_host[:2], rules)
         if pipeline and pipeline.error:
-            then = "what followed went out as it came" if call.api == call.source else "the client got an error"
-            call.errors.append(f"mending stopped, and {then}: {pipeline.error}")
-        with _apart(call, "those who look on were not told of the end"):
-            if call.watcher:
-                call.watcher.close() if state == "complete" else call.watcher.fail(message or state)
-        with _apart(call, "the end was not counted"):
-            if call.meter:
-                said = [*rules, *([REFUSED] if call.refused else [])]
-                call.meter.finish(state, said, call.errors, pipeline.sought if pipeline else NOTHING_SOUGHT)
-        self._finish(call, state, message)
-        error = _wrong(call, None if state in NO_ERROR else message)
+            then = "the rest passed unchanged" if exchange.api == exchange.source else "the client got an error"
+            exchange.errors.append(f"mending stopped, and {then}: {pipeline.error}")
+        with _isolated(exchange, "the observers did not get the end"):
+            if exchange.watcher:
+                exchange.watcher.close() if state == "complete" else exchange.watcher.fail(message or state)
+        with _isolated(exchange, "the end was not counted"):
+            if exchange.meter:
+                rules_counted = [*rules, *([REFUSED] if exchange.refused else [])]
+                exchange.meter.finish(state, rules_counted, exchange.errors, pipeline.sought if pipeline else NOTHING_SOUGHT)
+        self._finish(exchange, state, message)
+        error = _all_errors(exchange, None if state in NO_ERROR else message)
         folder = recording.place if recording else None
         observed = isinstance(pipeline, Observed)
-        flow.metadata["toolmend"] = {"api": call.api, "rules": rules, "folder": folder, "error": error}
+        flow.metadata["toolmend"] = {"api": exchange.api, "rules": rules, "folder": folder, "error": error}
         flow.metadata["toolmend"] |= {"observed": True} if observed else {}
-        about = flow_info.printable(f"{call.host} {call.model}".rstrip())
+        subject = flow_info.printable(f"{exchange.host} {exchange.model}".rstrip())
         place = f" (recorded in {on_one_line(folder)})" if folder else ""
         if rules:
             mended = f"{'would mend:' if observed else 'mended'} {', '.join(rules)}"
             flow.comment = "; ".join(text for text in (flow.comment, f"toolmend {mended}") if text)
             flow.marked = flow.marked or (":eyes:" if observed else ":wrench:")
-            logger.info("toolmend: %s: %s%s", about, mended, place)
-        for note in pipeline.notes if pipeline else call.notes:
-            logger.info("toolmend: %s: %s%s", about, flow_info.printable(note, MAX_SAID), place)
-        if call.errors:
-            logger.warning("toolmend: %s: %s%s", about, flow_info.printable("; ".join(call.errors), MAX_SAID), place)
+            logger.info("toolmend: %s: %s%s", subject, mended, place)
+        for note in pipeline.notes if pipeline else exchange.notes:
+            logger.info("toolmend: %s: %s%s", subject, flow_info.printable(note, MAX_LOGGED), place)
+        if exchange.errors:
+            logger.warning("toolmend: %s: %s%s", subject, flow_info.printable("; ".join(exchange.errors), MAX_LOGGED), place)
 
-    def give_up(self, call: LlmExchange, flow: http.HTTPFlow, message: str, who: str, status: int = 0) -> None:
-        """The end of a call that no LLM answered; `who` did not wait any longer, or did not answer. `status` of what came."""
+    def give_up(self, exchange: LlmExchange, flow: http.HTTPFlow, message: str, gave_up: str, status: int = 0) -> None:
+        """Ends an exchange that no LLM answered.
+
+        Args:
+            exchange: The exchange.
+            flow: Its flow.
+            message: mitmproxy's error, or what was received.
+            gave_up: Which side gave up, as the log has it.
+            status: The status of a response that was received.
+        """
         waited = flow_info.waited_ms(flow.request)
-        told = f"waited {(waited or 0) / 1000:.1f} s, {who}"
-        self._finish(call, "unanswered", f"{told}: {message.removesuffix('.')}", waited_ms=waited, status=status)
-        folder = call.recording.place if call.recording else None
-        flow.metadata["toolmend"] = {"api": call.api, "rules": [], "folder": folder, "error": told, "unanswered": told}
+        summary = f"waited {(waited or 0) / 1000:.1f} s, {gave_up}"
+        self._finish(exchange, "unanswered", f"{summary}: {message.removesuffix('.')}", waited_ms=waited, status=status)
+        folder = exchange.recording.place if exchange.recording else None
+        flow.metadata["toolmend"] = {"api": exchange.api, "rules": [], "folder": folder, "error": summary, "unanswered": summary}
 
-    def _finish(self, call: LlmExchange, state: str, message: str | None, **more: Unpack[Words]) -> None:
-        """The end of what is recorded of a call."""
-        self.under_way.discard(call)
-        with _apart(call, "the recording was not finished"):
-            if call.recording:
-                rules = call.pipeline.rules if call.pipeline else ()
-                wrong = _wrong(call, None)
-                unreadable = call.stream is not None and call.stream.unreadable
-                if call.pipeline:
-                    more["sought"] = call.pipeline.sought
-                words = Words(error=wrong, end=message, fault=call.fault, unreadable=unreadable, **more)
-                call.recording.finish(state, rules=rules, ids=call.ids, **words)
+    def _finish(self, exchange: LlmExchange, state: str, message: str | None, **fields: Unpack[Words]) -> None:
+        """Ends the recording of an exchange."""
+        self.in_progress.discard(exchange)
+        with _isolated(exchange, "the recording was not finished"):
+            if exchange.recording:
+                rules = exchange.pipeline.rules if exchange.pipeline else ()
+                error = _all_errors(exchange, None)
+                unreadable = exchange.stream is not None and exchange.stream.unreadable
+                if exchange.pipeline:
+                    fields["sought"] = exchange.pipeline.sought
+                words = Words(error=error, end=message, fault=exchange.fault, unreadable=unreadable, **fields)
+                exchange.recording.finish(state, rules=rules, ids=exchange.ids, **words)
 
-    def lend(self, before: "ExchangeLifecycle") -> None:
-        """What those that are closed still have to record goes where ours does."""
-        before.settings = replace(before.settings, flows=self.settings.flows)
-        self.recorder = before.recorder = self.recorder or self._new_recorder()
-        before.under_way = self.under_way
+    def adopt(self, earlier: "ExchangeLifecycle") -> None:
+        """Makes exchanges of the instance before a reload record to this instance's recorder."""
+        earlier.settings = replace(earlier.settings, flows=self.settings.flows)
+        self.recorder = earlier.recorder = self.recorder or self._new_recorder()
+        earlier.in_progress = self.in_progress
 
     def _new_recorder(self) -> Recorder | None:
-        """None where nothing is to be recorded, or cannot be; that is said."""
+        """Returns a new recorder, or None if nothing is to be recorded or the folder cannot be used, which is logged."""
         root = self.settings.flows
         if self._spool:
             root = self._spool.folder if self._spool.ready() else None
@@ -262,37 +283,39 @@ class ExchangeLifecycle:
         return Recorder(root, logger.warning, self.settings.keep, self._metering.lost, self._spool)
 
     def _end_recorder(self, why: str, *, wait: bool) -> None:
-        """What is under way is recorded no further. `wait`: for the disk and the store, which streams may not."""
-        for call in list(self.under_way):
-            self._finish(call, "partial", why)
+        """Ends all recordings in progress. `wait`: for the disk and the store; streams in progress must not wait."""
+        for exchange in list(self.in_progress):
+            self._finish(exchange, "partial", why)
         if self.recorder:
-            self.recorder.close(PATIENCE if wait or self._spool else 0)  # a spool takes what is finished
+            self.recorder.close(PATIENCE if wait or self._spool else 0)  # a spool needs the finished files
             self.recorder = None
         if self._spool:
             self._spool.close(wait=wait)
             self._spool = None
 
 
-def stream_of(call: LlmExchange, undo: ContentDecoder, then: Callback | None = None, *, mends: bool = True) -> ResponseStream:
-    """What an answer's stream goes through, once it has begun; `mends` False: all passes, and the rest is done as before."""
+def stream_for(
+    exchange: LlmExchange, undo: ContentDecoder, then: Callback | None = None, *, mends: bool = True
+) -> ResponseStream:
+    """Returns the stream callable of an exchange. `mends` False: the bytes pass, the rest is done as before."""
     stream: ResponseStream
-    if not (mends and call.pipeline) and undo.coded and call.routed and guarded(call.routed.route.key):
-        stream = Plain(call.api, undo, call.recording, then, call.errors)
-    elif not (mends and call.pipeline):
-        stream = Tee(undo, call.recording, then, call.errors)
-    elif isinstance(call.pipeline, Observed):
-        stream = Observe(call.pipeline, undo, call.recording, then, call.errors)
+    if not (mends and exchange.pipeline) and undo.coded and exchange.routed and guarded(exchange.routed.route.key):
+        stream = Plain(exchange.api, undo, exchange.recording, then, exchange.errors)
+    elif not (mends and exchange.pipeline):
+        stream = Tee(undo, exchange.recording, then, exchange.errors)
+    elif isinstance(exchange.pipeline, Observed):
+        stream = Observe(exchange.pipeline, undo, exchange.recording, then, exchange.errors)
     else:
-        stream = Mend(call.pipeline, undo, call.recording, then, call.errors)
-    stream.watcher, stream.meter = call.watcher, call.meter
+        stream = Mend(exchange.pipeline, undo, exchange.recording, then, exchange.errors)
+    stream.watcher, stream.meter = exchange.watcher, exchange.meter
     return stream
 
 
 def _spool(flows: "Path | StoreUrl | None") -> "Spool | None":
-    """Where recordings wait that go to a store; what was left there before goes up from now on."""
+    """Returns the spool for recordings that go to a store, and starts the upload of what was left there."""
     if not flows or isinstance(flows, Path):
         return None
-    from ..recordings.write.spool import Spool  # noqa: PLC0415  an extra, which few have
+    from ..recordings.write.spool import Spool  # noqa: PLC0415  an optional extra
 
     spool = Spool(flows, logger.warning)
     spool.ready()
@@ -300,21 +323,21 @@ def _spool(flows: "Path | StoreUrl | None") -> "Spool | None":
 
 
 @contextmanager
-def _apart(call: LlmExchange, what: str) -> Iterator[None]:
-    """What fails in here costs nothing else; it is told of at the end of the call."""
+def _isolated(exchange: LlmExchange, what: str) -> Iterator[None]:
+    """Isolates a failure: appends it to the exchange's errors, which are logged at its end."""
     try:
         yield
     except Exception as error:
-        call.errors.append(f"{what}: {reason(error)}")
+        exchange.errors.append(f"{what}: {reason(error)}")
 
 
-def _wrong(call: LlmExchange, message: str | None) -> str | None:
-    """All that went wrong with a call; `message` is mitmproxy's own."""
-    return "; ".join(([message] if message else []) + call.errors) or None
+def _all_errors(exchange: LlmExchange, message: str | None) -> str | None:
+    """Returns all errors of an exchange; `message` is mitmproxy's own."""
+    return "; ".join(([message] if message else []) + exchange.errors) or None
 
 
-def warm(settings: Settings) -> None:
-    """Has what a first stream would wait for made now: the pattern of all openers takes 100 ms, those of a route's key 20 ms."""
+def warm_up(settings: Settings) -> None:
+    """Compiles what a first stream would wait for: the pattern of all openers takes 100 ms, those of a route's key 20 ms."""
     for route in settings.routes:
         masked(b"", guarded(route.key))
         StreamMask(guarded(route.key))

@@ -99,57 +99,57 @@ class Offline:
     def close(self) -> None:
         self._server.__exit__(None, None, None)
 
-    def play(self, flow: http.HTTPFlow, call: LlmExchange | None, candidates: Sequence[Route]) -> Play | None:
+    def play(self, flow: http.HTTPFlow, exchange: LlmExchange | None, candidates: Sequence[Route]) -> Play | None:
         """What answers a request; None: nothing does. Then it has a response, or goes where it always went."""
         if not flow.live or flow.response:
             return None
         try:
-            if call:
-                return self._play(flow, call, candidates)
+            if exchange:
+                return self._play(flow, exchange, candidates)
             self._beside(flow, candidates)
         except Exception:
             wrong = "toolmend: no recording could be looked for"
             logger.exception(wrong)
-            if call:
-                self._answer(flow, call, refusal(Fault(500, wrong), call.api))
+            if exchange:
+                self._answer(flow, exchange, refusal(Fault(500, wrong), exchange.api))
         return None
 
-    def _play(self, flow: http.HTTPFlow, call: LlmExchange, candidates: Sequence[Route]) -> Play | None:
-        body = flow_info.json_object(flow_info.plain(call.body, call.encoding))
-        asked = ask_of(call.api, flow.request.path, body or {})
+    def _play(self, flow: http.HTTPFlow, exchange: LlmExchange, candidates: Sequence[Route]) -> Play | None:
+        body = flow_info.json_object(flow_info.decode_body(exchange.body, exchange.encoding))
+        asked = ask_of(exchange.api, flow.request.path, body or {})
         found = self.shelf.find(asked) if body is not None else Miss("the request's body is no JSON object that can be read")
-        about = flow_info.printable(f"{call.host} {asked.model}".rstrip())
+        about = flow_info.printable(f"{exchange.host} {asked.model}".rstrip())
         if isinstance(found, Miss):
             then = "; it is forwarded" if self.miss == "forward" else ""
             logger.warning("toolmend: %s: %s%s", about, flow_info.printable(found.words), then)
             if found.excerpt:
                 logger.info("toolmend: %s: %s", about, flow_info.printable(found.excerpt))
             if self.miss == "fail":
-                self._answer(flow, call, refusal(fault_of(found), call.api))
+                self._answer(flow, exchange, refusal(fault_of(found), exchange.api))
             return None
         route = routed_request.find(flow, candidates, asked.model)
         routed = route is not None and route[0].upstream == found.api
         side: Side = "upstream" if routed or found.api == found.client_api else "client"
-        call.played = found.name
+        exchange.played = found.name
         logger.info("toolmend: %s: played from %s", about, flow_info.printable(str(found.folder), MAX_SAID))
         return Play(self._server.port, f"{self._secret}/{self.shelf.takes.index(found)}/{side}", routed, side == "upstream")
 
     def _beside(self, flow: http.HTTPFlow, candidates: Sequence[Route]) -> None:
         """A request that is none for a message."""
-        places = [host for host, _ in flow_info.places(flow)]
+        places = [host for host, _ in flow_info.host_candidates(flow)]
         known = any(hosts.known(f"{host}:{flow.request.port}", self.globs) for host in places)
         if not (known or candidates) or any(host.strip("[]") in LOOPBACK for host in places):
             return
         request = flow.request
-        body = flow_info.json_object(flow_info.plain(request.raw_content, flow_info.encoding(request)))
+        body = flow_info.json_object(flow_info.decode_body(request.raw_content, flow_info.encoding(request)))
         given = local(request.method, request.path, flow_info.headers(request), body, self.shelf.takes)
         if given or self.miss == "fail":
             wrong = "toolmend: the recordings have no answer to this, and nothing goes out"
             self._answer(flow, None, given or refusal(Fault(404, wrong), "chat"))
 
-    def _answer(self, flow: http.HTTPFlow, call: LlmExchange | None, given: Script) -> None:
-        if call:
-            call.answered = True
+    def _answer(self, flow: http.HTTPFlow, exchange: LlmExchange | None, given: Script) -> None:
+        if exchange:
+            exchange.answered = True
         flow.response = http.Response.make(given.status, b"".join(data for _, data in given.chunks), dict(given.headers))
 
     def _serve(self, request: Request) -> Script:

@@ -1,17 +1,17 @@
-"""Which requests may use a route's key or a recording: those of programs, and of pages that are the user's own.
+"""Decides which requests may use a route's key or a recording: those of programs, and of web pages on the user's own hosts.
 
-    Host: localhost:8080                                             a program's: yes
-    Host: evil.com:8080                       (direct)               DNS rebinding: evil.com leads to this machine
+    Host: localhost:8080                                             a program: allowed
+    Host: evil.com:8080                       (direct)               DNS rebinding: evil.com resolves to this machine
     Host: localhost:8080  Origin: https://evil.com                   a page of another site
-    Host: localhost:8080  Origin: http://localhost:8080              a page that this server serves: yes
-    Host: localhost:8080  Origin: vscode-file://vscode-app           a program with a browser in it: yes
+    Host: localhost:8080  Origin: http://localhost:8080              a page that this server serves: allowed
+    Host: localhost:8080  Origin: vscode-file://vscode-app           a program with an embedded browser: allowed
 
-1. A client that takes this proxy for the server itself (reverse mode, or a request that is not one for a proxy) has to call one
-   of the user's hosts, or one of an LLM API that toolmend knows.
-2. A web page has to be of the host that it calls, and that has to be one of the user's, however it is called.
+1. A client that takes this proxy for the server itself (reverse mode, or a request without proxy form) must call one of the
+   user's hosts, or a host of a known LLM API.
+2. A web page must be of the host that it calls, and that must be one of the user's hosts, in any mode.
 
-The user's hosts are this machine's names and addresses, the host that the reverse mode is for, and those that `toolmend_hosts`
-or a route's `from` names. A glob that anybody's name fits, as `*` or `api.*`, names none.
+The user's hosts are this machine's names and addresses, the host that reverse mode forwards to, and those in `toolmend_hosts` or
+a route's `from`. A glob that any host name can match, as `*` or `api.*`, does not count.
 """
 
 import socket
@@ -27,17 +27,17 @@ from . import flow_info
 from .patches.called_host import called_host, is_direct
 
 RESERVED = ("example", "invalid", "test")
-"""Names that nobody can have, but that are no names of a machine either: a resolver may be made to answer for them."""
+"""Reserved top-level names: not this machine's either, as a resolver may be made to answer for them."""
 
 
 def refusal(flow: http.HTTPFlow, settings: Settings) -> str:
-    """Why a request may use no route and no recording, in a sentence for the client; empty if it may."""
+    """Returns why a request may not use routes or recordings, as a sentence for the client; empty if it may."""
     called = called_host(flow)
     own = _is_users(called, flow, settings)
     if is_direct(flow) and not (own or known(called)):
         return (
-            f"{flow_info.printable(called)} is not a name of this machine, and a web page may have led it here (DNS rebinding): "
-            "call localhost or an address, or add the name to toolmend_hosts"
+            f"{flow_info.printable(called)} is not a name of this machine, and a web page may have caused this request (DNS "
+            "rebinding): call localhost or an address, or add the name to toolmend_hosts"
         )
     page = page_of(flow_info.headers(flow.request))
     if page and not (own and is_of(page, called, flow.request.scheme)):
@@ -46,7 +46,7 @@ def refusal(flow: http.HTTPFlow, settings: Settings) -> str:
 
 
 def _is_users(called: str, flow: http.HTTPFlow, settings: Settings) -> bool:
-    """Whether it is a host that the user has named, or has."""
+    """Returns whether a host is one of the user's hosts."""
     name, port = split_port(called)
     if name == _machine() or not (anybodys(name) or name.rpartition(".")[2] in RESERVED):
         return True

@@ -1,11 +1,11 @@
-"""A routed request that its upstream refused: what is learnt of it, and whether it is changed and sent once more.
+"""Learns from a refusal of a routed request, and changes the request so that it can be sent once more.
 
-    waits(call, response)          a refusal begins that may teach something: it is read whole before anybody is told
-    learns(call, flow, …)          True: the flow's request is another one now
-    ends(call, response, …)        the answer to that: whether it was of use
+    should_buffer(exchange, response) whether a refusal begins that may be learnt from: it is buffered before any hook sees it
+    learn(exchange, flow, …)          True: the flow's request was changed
+    finish(exchange, response, …)     the second response: whether the change helped
 
-Rule of this file: a request is changed once, goes to the same host with the same key, and keeps all that was said. What fails
-here leaves the refusal as it came.
+1. A request is changed once, goes to the same host with the same key, and keeps all of its conversation.
+2. If anything fails here, the client gets the refusal unchanged.
 """
 
 import logging
@@ -22,7 +22,7 @@ from ..requests.refusal_body import MAX_BODY, STATUSES
 from ..requests.request_limits import quirks_for
 from . import flow_info, routed_request
 from .exchange import LlmExchange, Refused
-from .learnt_refusals import Entry, Learnt
+from .learnt_refusals import LearntRefusal, RefusalMemory
 from .routed_request import Routed
 
 if TYPE_CHECKING:
@@ -31,26 +31,39 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_REFUSAL = 4 * MAX_BODY
-"""Bytes of a refusal that are undone of their coding."""
+"""Bytes of a decoded refusal."""
 
 
-def waits(call: LlmExchange, response: http.Response) -> bool:
-    """Whether a response is a refusal that may be learnt from."""
-    return bool(
-        call.routed and call.routed.route.learn and not call.refused and not call.played and response.status_code in STATUSES
-    )
+def should_buffer(exchange: LlmExchange, response: http.Response) -> bool:
+    """Returns whether a response is a refusal that may be learnt from."""
+    if not (exchange.routed and exchange.routed.route.learn) or exchange.refused or exchange.played:
+        return False
+    return response.status_code in STATUSES
 
 
-def learns(call: LlmExchange, flow: http.HTTPFlow, learnt: Learnt, providers: Sequence[Profile]) -> bool:
-    """Learns from a refusal, and changes the request by it; False where nothing changes. Raises what a translation does."""
-    routed, response = call.routed, flow.response
+def learn(exchange: LlmExchange, flow: http.HTTPFlow, learnt: RefusalMemory, providers: Sequence[Profile]) -> bool:
+    """Learns from a refusal and changes the request accordingly.
+
+    Args:
+        exchange: A routed exchange whose response is a whole refusal.
+        flow: Its flow; the request is changed.
+        learnt: Gets the new refusals.
+        providers: The profiles of the settings.
+
+    Returns:
+        Whether the request was changed.
+
+    Raises:
+        Exception: Whatever the translation of the changed request raises.
+    """
+    routed, response = exchange.routed, flow.response
     assert routed is not None
     assert response is not None
-    found, words = _read(routed, response)
+    found, message = _read(routed, response)
     if not found:
         return False
-    new = learnt.add(routed.key, found, words)
-    known = learnt.of(routed.key)
+    new = learnt.add(routed.key, found, message)
+    known = learnt.known_for(routed.key)
     once = tuple(edit for remedy in found if remedy.once for edit in remedy.edits)
     changed = None
     try:
@@ -60,50 +73,50 @@ def learns(call: LlmExchange, flow: http.HTTPFlow, learnt: Learnt, providers: Se
             learnt.drop(new)
     if changed is None:
         return False
-    call.routed, call.refused = changed, Refused(response, words, tuple(new), tuple(remedy.path for remedy in found))
-    call.pipeline = None  # it was made for the request before
+    exchange.routed, exchange.refused = changed, Refused(response, message, tuple(new), tuple(remedy.path for remedy in found))
+    exchange.pipeline = None  # was built for the first request
     return True
 
 
-def ends(call: LlmExchange, response: http.Response, learnt: Learnt) -> None:
-    """The second answer is there: what was in vain is forgotten, and the rest is told."""
-    routed, refused = call.routed, call.refused
+def finish(exchange: LlmExchange, response: http.Response, learnt: RefusalMemory) -> None:
+    """Handles the second response: drops what did not help, and logs the rest."""
+    routed, refused = exchange.routed, exchange.refused
     assert routed is not None
     assert refused is not None
-    kept: tuple[Entry, ...] = refused.learnt
+    kept: tuple[LearntRefusal, ...] = refused.learnt
     if response.status_code in STATUSES:
-        found, words = _read(routed, response)
-        again = flow_info.plain(response.raw_content, flow_info.encoding(response)).decode(errors="replace")[:MAX_BODY]
-        vain = tuple(entry for entry in kept if _names(again, entry.path))
-        learnt.drop(vain)
-        kept = tuple(entry for entry in kept if entry not in vain)
-        kept += tuple(learnt.add(routed.key, [remedy for remedy in found if remedy.path not in refused.paths], words))
-    tell(kept)
+        found, message = _read(routed, response)
+        second = flow_info.decode_body(response.raw_content, flow_info.encoding(response)).decode(errors="replace")[:MAX_BODY]
+        useless = tuple(entry for entry in kept if _mentions(second, entry.path))
+        learnt.drop(useless)
+        kept = tuple(entry for entry in kept if entry not in useless)
+        kept += tuple(learnt.add(routed.key, [remedy for remedy in found if remedy.path not in refused.paths], message))
+    log_learnt(kept)
 
 
-def _names(text: str, path: str) -> bool:
-    """Whether a text names what is at a path, in snake case or camel case."""
+def _mentions(text: str, path: str) -> bool:
+    """Returns whether a text names the last member of a path, in snake case or camel case."""
     last = path.rpartition(".")[2].removesuffix("[]")
     return re.search(rf"\b{last.replace('_', '_?')}\b", text, re.IGNORECASE) is not None
 
 
-def tell(learnt: Sequence[Entry]) -> None:
-    """What was learnt, once."""
+def log_learnt(learnt: Sequence[LearntRefusal]) -> None:
+    """Logs each new refusal with the setting that makes it permanent."""
     for entry in learnt:
-        where = flow_info.printable(f"{entry.of.host} {entry.of.model}".strip())
-        words = flow_info.printable(entry.said, 300)
+        where = flow_info.printable(f"{entry.scope.host} {entry.scope.model}".strip())
+        message = flow_info.printable(entry.message, 300)
         logger.info(
             "toolmend: %s refuses %s, which is changed for 14 days (%s); for good, write into its [[provider]]: %s",
             where,
             flow_info.printable(entry.path),
-            words,
-            flow_info.printable(entry.takes, 500),
+            message,
+            flow_info.printable(entry.takes_line, 500),
         )
 
 
 def _read(routed: Routed, response: http.Response) -> "tuple[tuple[Remedy, ...], str]":
-    """The remedies, and the upstream's words without values and keys."""
-    from ..requests.refusal_rules import RefusedRequest  # noqa: PLC0415  few requests are refused, and its patterns take 20 ms
+    """Returns the remedies of a refusal, and the upstream's message without values and keys."""
+    from ..requests.refusal_rules import RefusedRequest  # noqa: PLC0415  refusals are rare, its patterns take 20 ms to compile
     from ..requests.refused import remedies, shown_text  # noqa: PLC0415
 
     raw = response.raw_content or b""

@@ -29,8 +29,8 @@ from ..requests.local_responses import LocalRequest, LocalResponse, answer
 from ..requests.outgoing import outgoing
 from ..requests.prompted import template_for
 from ..requests.translate import translate
-from . import flow_info as facts
-from .learnt_refusals import Key, Known, Learnt
+from . import flow_info
+from .learnt_refusals import KnownRefusals, RefusalMemory, RefusalScope
 
 OWN = ("api-key", "x-goog-api-key", "cookie")
 """Credentials beside `authorization` and `x-api-key`; they stay where the client's own key does."""
@@ -87,7 +87,7 @@ class Routed:
         return self.route.to.netloc
 
     @property
-    def key(self) -> Key:
+    def key(self) -> RefusalScope:
         """Whose refusals are remembered."""
         return _key(self.route, self.request)
 
@@ -111,7 +111,7 @@ def candidates(flow: http.HTTPFlow, routes: Collection[Route]) -> tuple[Route, .
     """The routes of the host that a flow calls."""
     if not (routes and flow.live):
         return ()
-    places = facts.places(flow)
+    places = flow_info.host_candidates(flow)
     return tuple(route for route in routes if any(route.on(flow.request.scheme, *place) for place in places))
 
 
@@ -119,21 +119,24 @@ def find(flow: http.HTTPFlow, routes: Iterable[Route], model: str | None) -> tup
     """The route of a request, and the API of its client; `model` None: any."""
     if flow.request.method != "POST":
         return None
-    found = (match(routes, flow.request.scheme, *place, flow.request.path, model) for place in facts.places(flow))
+    found = (match(routes, flow.request.scheme, *place, flow.request.path, model) for place in flow_info.host_candidates(flow))
     return next(filter(None, found), None)
 
 
 def local(flow: http.HTTPFlow, routes: tuple[Route, ...], body: Mapping[str, Any] | None) -> LocalResponse | None:
     """What is answered here for a request that no route took."""
     request = flow.request
-    headers = {name.lower(): value for name, value in facts.headers(request)}
-    asked = (LocalRequest(request.scheme, *place, request.method, request.path, headers, body) for place in facts.places(flow))
+    headers = {name.lower(): value for name, value in flow_info.headers(request)}
+    asked = (
+        LocalRequest(request.scheme, *place, request.method, request.path, headers, body)
+        for place in flow_info.host_candidates(flow)
+    )
     return next(filter(None, (answer(one, routes, new_call_id(), by_glob=True) for one in asked)), None)
 
 
-def _key(route: Route, request: Mapping[str, Any]) -> Key:
+def _key(route: Route, request: Mapping[str, Any]) -> RefusalScope:
     model = route.use_model or request.get("model")
-    return Key(route.to.netloc, route.upstream, model.lower() if isinstance(model, str) else "")
+    return RefusalScope(route.to.netloc, route.upstream, model.lower() if isinstance(model, str) else "")
 
 
 def redirect(
@@ -142,7 +145,7 @@ def redirect(
     client: Api,
     request: dict[str, Any] | None,
     providers: Sequence[Profile],
-    learnt: Learnt | None = None,
+    learnt: RefusalMemory | None = None,
 ) -> Routed:
     """Sends a request to the route's upstream, in its API. Raises RequestError where it cannot be said there.
 
@@ -154,13 +157,13 @@ def redirect(
     called = _called(flow.request)
     compact = client == "responses" and is_compact(flow.request.path)
     trusted = called == to
-    known = learnt.of(_key(route, request)) if learnt and route.learn else Known()
+    known = learnt.known_for(_key(route, request)) if learnt and route.learn else KnownRefusals()
     translated = _translated(route, client, request, providers, known, trusted=trusted, compact=compact)
     if client == route.upstream and translated.request == request:
-        body = facts.plain(flow.request.raw_content, facts.encoding(flow.request))
+        body = flow_info.decode_body(flow.request.raw_content, flow_info.encoding(flow.request))
     else:
         body = json_text.body(translated.request)
-    routed = Routed(route, client, request, translated, facts.headers(flow.request), flow.request.path, trusted, known.lines)
+    routed = Routed(route, client, request, translated, flow_info.headers(flow.request), flow.request.path, trusted, known.lines)
     headers = [*_headers(routed, called), ("content-length", str(len(body)))]
     flow.request.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])
     flow.request.data.authority = to.netloc.encode() if flow.request.is_http2 or flow.request.is_http3 else b""
@@ -184,7 +187,7 @@ def _translated(
     client: Api,
     request: dict[str, Any],
     providers: Sequence[Profile],
-    known: Known,
+    known: KnownRefusals,
     *,
     trusted: bool,
     compact: bool,
@@ -203,7 +206,7 @@ def _translated(
     )
 
 
-def change(flow: http.HTTPFlow, routed: Routed, providers: Sequence[Profile], known: Known) -> Routed | None:
+def change(flow: http.HTTPFlow, routed: Routed, providers: Sequence[Profile], known: KnownRefusals) -> Routed | None:
     """Puts what was learnt into a request that was refused; None where that changes nothing. Raises RequestError.
 
     Where it goes, and with which key, stays as it is.
@@ -293,12 +296,12 @@ def stay(
     Reasoning that only another upstream can read is taken out. `request` is its body, if that was read. What was read and made
     is returned.
     """
-    coding = facts.encoding(flow.request)
-    body = facts.plain(flow.request.raw_content, coding) if coding else flow.request.raw_content or b""
+    coding = flow_info.encoding(flow.request)
+    body = flow_info.decode_body(flow.request.raw_content, coding) if coding else flow.request.raw_content or b""
     prompts = any(profile.tools == "prompt" for profile in (*providers, *PROFILES))
     if not prompts and MARK.encode() not in body:
         return request, None
-    request = request or facts.json_object(body)
+    request = request or flow_info.json_object(body)
     if request is None:
         return None, None
     profile = profile_for(request.get("model"), host, providers)

@@ -147,7 +147,7 @@ def unanswered(flow: http.HTTPFlow, routed: Routed, why: str, reached: bool) -> 
 
 def _without_key(routed: Routed, said: str) -> str:
     """What is said may quote the upstream, which may quote the request."""
-    said = said[: flow_info.READ_WORDS]
+    said = said[: flow_info.SEARCHED_ERROR]
     return _masked(said.encode(errors="surrogateescape"), routed.route.key).decode(errors="surrogateescape")
 
 

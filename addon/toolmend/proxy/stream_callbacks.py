@@ -1,14 +1,15 @@
-"""The callables that stand in a response's stream: `Mend` changes what passes, `Tee` only listens.
+"""The callables of a response's stream: `Mend` changes what passes, `Tee` only reads it.
 
-    flow.response.stream = Mend(...)      called with each chunk as it arrives; with b"" at a clean end, or see end_of_stream.py
+    flow.response.stream = Mend(...)      called with each chunk on arrival, and with b"" at a clean end (or see end_of_stream.py)
 
-Rule of this file: a callable never raises, and returns b"" at the end alone. mitmproxy goes on after an exception with
-that chunk lost, and takes b"" for the end of a chunked body. It returns one `bytes` a call: mitmproxy pays per piece.
+1. A callable never raises: after an exception mitmproxy goes on and loses the chunk.
+2. It returns b"" only at the end: mitmproxy would end a chunked body there.
+3. It returns one `bytes` for each call: mitmproxy's cost is per piece.
 
-That end may be one of ours. mitmproxy has no way to tell an upstream to stop: `flow.kill()` takes effect when the
-upstream has ended, and leaves the client without a terminator. But it closes the upstream when the client leaves, and a
-client of HTTP/1.1 leaves at the end of a response whose headers said `connection: close`. Should mitmproxy cease to end
-the body at a b"", the rest of the upstream is read, and dropped.
+toolmend may end a message itself. mitmproxy cannot stop an upstream: `flow.kill()` takes effect when the upstream has ended, and
+leaves the client without a terminator. But it closes the upstream when the client disconnects, and an HTTP/1.1 client disconnects
+at the end of a response with the header `connection: close`. If a later mitmproxy does not end the body at b"", the rest of the
+upstream is read and dropped.
 """
 
 from collections import deque
@@ -31,24 +32,32 @@ from .patches.end_of_stream import is_body_chunk, is_upstream_reset
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
 
 FAST = 32 * 1024
-"""Bytes read at once, of which not each chunk is mended alone: a model takes a minute to write so many. Of fewer, one that fails
-or takes too long costs those behind it, and none before."""
+"""Bytes of a read from which its chunks are no longer mended one by one: a model takes a minute to write that much. Below, a
+chunk that fails or takes too long affects those after it, and none before."""
 
-_SWELLS = "a line of the stream is out of all proportion to what came of it"
+_SWELLS = "the stream decompresses to far more than its size: possibly a decompression bomb"
 
 
 def reason(error: Exception) -> str:
-    """What is told of an error; only its kind if it is not the system's, a coding's or a stall, as it may quote a secret."""
+    """Returns an error as text; only its type, as it may quote a secret, unless the system, a decoder or a stall raised it."""
     return str(error) if isinstance(error, (OSError, CodingError, StalledError)) else type(error).__name__
 
 
 class ResponseStream:
-    """`then` is the callable that another addon had set; it gets what we give. `errors` takes what went wrong.
+    """The base of all stream callables.
 
-    `state` is what the recording is to end with if the message ends well; if it is not "complete", the client was told so.
-    `ended`: it ended well, before the upstream's end.
-    `over`: the upstream's end came; it does not, where the headers ended the message: then nothing was called at all.
-    `unreadable`: the client was told so, in place of what followed. `watcher` is told what the client gets, `meter` counts it.
+    Args:
+        recording: Gets what came and what was sent, if there is a recording.
+        then: The stream callable that another addon had set; it gets the output.
+        errors: Gets a message for everything that goes wrong.
+
+    Attributes:
+        state: The state that the recording ends with after a clean end; unless "complete", the client got an error.
+        ended: The message was ended here, before the upstream's end.
+        over: The upstream's end was seen. It is not if the headers ended the message: then nothing is called at all.
+        unreadable: The client got an error event in place of what could not be decoded.
+        watcher: Gets what the client gets, for observers.
+        meter: Counts both sides.
     """
 
     state = "complete"
@@ -62,7 +71,7 @@ class ResponseStream:
         self._recording = recording
         self._then = then
         self._errors = errors
-        self._out: deque[bytes] = deque()  # what goes out, from the moment it is made: what fails behind that costs none of it
+        self._out: deque[bytes] = deque()  # output of the current call; a later failure does not lose it
 
     def __call__(self, data: bytes) -> bytes | list[bytes]:
         try:
@@ -78,30 +87,30 @@ class ResponseStream:
                 self._close()
             if self._then:
                 self._out[0] = self._pass_on(self._then, self._out[0], ended=not data and not is_upstream_reset())
-            return self._leave() if data else self._out.pop()
-        except Exception as error:  # mitmproxy would lose the chunk for it
+            return self._take_output() if data else self._out.pop()
+        except Exception as error:  # raised, it would make mitmproxy lose the chunk
             return self._rescue(data, error)
 
     def _feed(self, data: bytes) -> None:
-        """Puts what goes out for a chunk into `_out`, and has it recorded."""
+        """Appends the output for a chunk to `_out`, and records it."""
         raise NotImplementedError
 
     def _close(self) -> None:
         self._out.append(b"")
 
-    def _leave(self) -> bytes | list[bytes]:
-        """What the call returns for a chunk."""
+    def _take_output(self) -> bytes | list[bytes]:
+        """Returns the output of the call for a chunk."""
         return self._out.pop() or []
 
     def _rescue(self, data: bytes, error: Exception) -> bytes | list[bytes]:
         if self._out:
             self._stop_recording(f"the recording failed: {reason(error)}")
         else:
-            self._instead(data, error)
+            self._handle_failure(data, error)
         return self._out.pop() or ([] if data else b"")
 
-    def _instead(self, data: bytes, error: Exception) -> None:
-        """Puts into `_out` what goes out for a chunk of which nothing was made."""
+    def _handle_failure(self, data: bytes, error: Exception) -> None:
+        """Appends to `_out` the output for a chunk that failed before it had any."""
         self._stop_recording(f"the recording failed: {reason(error)}")
         self._out.append(data)
 
@@ -113,28 +122,28 @@ class ResponseStream:
                 self.meter.passed(received, sent)
             if self._recording:
                 self._recording.passed(received, sent)
-        except Exception as error:  # a recording is not worth a byte of the client's
+        except Exception as error:  # a recording must not cost the client a byte
             self._stop_recording(f"the recording failed: {reason(error)}")
 
-    def _stop_recording(self, why: str) -> None:
+    def _stop_recording(self, message: str) -> None:
         recording, self._recording, self.watcher, self.meter = self._recording, None, None, None
-        self._errors.append(why)
+        self._errors.append(message)
         if recording:
             with suppress(Exception):
                 recording.cut()
 
     def _pass_on(self, then: Callback, out: bytes, *, ended: bool) -> bytes:
         try:
-            given = [then(data) for data in ([out] if out else []) + ([b""] if ended else [])]
-            return b"".join(part if isinstance(part, bytes) else b"".join(part) for part in given)
-        except Exception as error:  # theirs, but it would corrupt the stream just so
+            outputs = [then(data) for data in ([out] if out else []) + ([b""] if ended else [])]
+            return b"".join(part if isinstance(part, bytes) else b"".join(part) for part in outputs)
+        except Exception as error:  # another addon's fault, but raised, it would corrupt the stream
             self._then = None
             self._errors.append(f"another addon's stream callable failed: {reason(error)}")
             return out
 
 
 class Tee(ResponseStream):
-    """Lets the bytes pass as they are, coded or not; only the recording has the coding undone."""
+    """Passes the bytes unchanged; only the recording gets them decoded."""
 
     def __init__(self, undo: ContentDecoder, recording: LiveRecording | None, then: Callback | None, errors: list[str]) -> None:
         super().__init__(recording, then, errors)
@@ -146,7 +155,7 @@ class Tee(ResponseStream):
             try:
                 plain = self._undo.feed(data)
             except Exception as error:
-                self._stop_recording(f"the recording ends early, the content coding is broken: {reason(error)}")
+                self._stop_recording(f"the recording ends early, the content encoding is broken: {reason(error)}")
                 return
             if self._undo.swells:
                 self._stop_recording(f"the recording ends early: {_SWELLS}")
@@ -155,7 +164,7 @@ class Tee(ResponseStream):
 
 
 class Plain(ResponseStream):
-    """Undoes the coding, and changes nothing: of a route's answer that is not mended, but has to be masked."""
+    """Decodes and changes nothing: for a route's response that is not mended, but whose key has to be masked."""
 
     def __init__(
         self, api: str, undo: ContentDecoder, recording: LiveRecording | None, then: Callback | None, errors: list[str]
@@ -171,11 +180,11 @@ class Plain(ResponseStream):
         self._out.append(plain)
         self._record(plain, plain)
 
-    def _instead(self, data: bytes, error: Exception) -> None:
+    def _handle_failure(self, data: bytes, error: Exception) -> None:
         if not data or self.unreadable:
             self._out.append(b"")
             return
-        self._errors.append(f"the content coding is broken: {reason(error)}")
+        self._errors.append(f"the content encoding is broken: {reason(error)}")
         self.state, self.unreadable = "upstream_error", True
         decoded = error.decoded if isinstance(error, CodingError) else b""
         self._out.append(decoded + unreadable(self._api, decoded))
@@ -183,7 +192,7 @@ class Plain(ResponseStream):
 
 
 class Mend(ResponseStream):
-    """Undoes the coding, and sends what the pipeline makes of it."""
+    """Decodes, and sends the pipeline's output."""
 
     def __init__(
         self, pipeline: Pipeline, undo: ContentDecoder, recording: LiveRecording | None, then: Callback | None, errors: list[str]
@@ -193,16 +202,16 @@ class Mend(ResponseStream):
         self._coded = undo.coded
         self._may_swell = undo if undo.coded else None
         self._glances = not (undo.coded or then)
-        # what comes behind a failure passes as it is; not where the client speaks another API
+        # after a failure the rest passes unchanged, unless the client speaks another API
         self._raw: Callable[[bytes], bytes] = (lambda _: b"") if pipeline.translates else bytes
         self._undo: Callable[[bytes], bytes] = undo.feed
         self._mend: Callable[[bytes], bytes] = StallGuard(pipeline.feed, pipeline.give_up)
         self._release: Callable[[], bytes] = pipeline.close
-        self._plain: deque[bytes] = deque()  # the chunk, undone, in pieces, until it is known what goes out for them
+        self._plain: deque[bytes] = deque()  # the decoded chunk in pieces, until their output is known
         self._last = b""
 
     def __call__(self, data: bytes, out: bytes | None = None) -> bytes | list[bytes]:
-        """`out` is what goes out for a chunk, once it is told: nobody gives it."""
+        """Handles a chunk. `out` is an internal variable: callers never pass it."""
         try:
             out = self._pipeline.glance(data) if data and self._glances else None
             if out is None:
@@ -217,51 +226,51 @@ class Mend(ResponseStream):
                 self._out.append(out)
             return self._rescue(data, error)
 
-    def _leave(self) -> bytes | list[bytes]:
-        if not (self._pipeline.done and self._pipeline.lets_go):  # else the client may stay, and gets the upstream's end, too
+    def _take_output(self) -> bytes | list[bytes]:
+        if not (self._pipeline.done and self._pipeline.lets_go):  # otherwise the client may stay, and gets the upstream's end
             return self._out.pop() or []
         last = self._pass_on(self._then, b"", ended=True) if self._then else b""
         self.ended = True
-        return [*filter(None, (self._out.pop(), last)), b""]  # for mitmproxy, a b"" ends the body
+        return [*filter(None, (self._out.pop(), last)), b""]  # mitmproxy ends the body at b""
 
     def _feed(self, data: bytes) -> None:
-        came = self._undo(data)
-        self._plain.append(came)
+        decoded = self._undo(data)
+        self._plain.append(decoded)
         if self._may_swell and self._may_swell.swells:
             self._may_swell = None
             self._stop_recording(f"the recording ends early: {_SWELLS}")
             raise CodingError(_SWELLS)
-        if len(came) > PIECE:
-            self._plain = deque(came[at : at + PIECE] for at in range(0, len(came), PIECE))
-        elif len(came) < FAST:
-            self._plain = deque(chunks_of(came))
-        begun = thread_time() if len(self._plain) > 1 and self._mend is not self._raw else 0.0
+        if len(decoded) > PIECE:
+            self._plain = deque(decoded[at : at + PIECE] for at in range(0, len(decoded), PIECE))
+        elif len(decoded) < FAST:
+            self._plain = deque(chunks_of(decoded))
+        started = thread_time() if len(self._plain) > 1 and self._mend is not self._raw else 0.0
         for piece in self._plain:
             self._out.append(self._mend(piece) if piece else b"")
-            if begun and len(self._out) < len(self._plain) and thread_time() - begun > LONG:
-                begun = 0.0
+            if started and len(self._out) < len(self._plain) and thread_time() - started > LONG:
+                started = 0.0
                 self._out[-1] += self._give_up(StalledError(f"a chunk takes more than {LONG:.0f} s"))
         if len(self._out) > 1:
-            self._plain, self._out = deque((came,)), deque((b"".join(self._out),))
-        if self._coded:  # only of a coding that breaks it is asked how what went out ends
+            self._plain, self._out = deque((decoded,)), deque((b"".join(self._out),))
+        if self._coded:  # only needed if the content encoding breaks
             self._last = self._out[0] or self._last
         if plain := self._plain.pop():
             self._record(plain, self._out[0])
 
     def _close(self) -> None:
         self._out.append(self._release())
-        self._release = bytes  # bytes(x) is x, bytes() is nothing
+        self._release = bytes  # bytes() is b"" and bytes(x) is x
         self._record(b"", self._out[0])
 
     def _rescue(self, data: bytes, error: Exception) -> bytes | list[bytes]:
         if 0 < len(self._out) < len(self._plain):
-            self._instead(data, error)
+            self._handle_failure(data, error)
             return self._out.pop() or []
         if self._out:
             self._plain, self._out = deque(), deque((b"".join(self._out),))
         return super()._rescue(data, error)
 
-    def _instead(self, data: bytes, error: Exception) -> None:
+    def _handle_failure(self, data: bytes, error: Exception) -> None:
         if self._coded and data and not self._plain:
             self._break_off(error)
             return
@@ -288,10 +297,10 @@ class Mend(ResponseStream):
         except Exception as failure:
             out = self._give_up(failure) + self._raw(decoded)
         self._release = bytes
-        if not _ends(self._pipeline.api, self._last + out):  # else the client has all, and it is no loss
-            self._errors.append(f"the content coding is broken: {reason(error)}")
+        if not _ends(self._pipeline.api, self._last + out):  # otherwise the client has everything
+            self._errors.append(f"the content encoding is broken: {reason(error)}")
             self.state = "upstream_error"
-            if not self._pipeline.translates:  # where it does, it has told the client that the message was cut off
+            if not self._pipeline.translates:  # a translating pipeline has sent an error event already
                 self.unreadable = True
                 out += unreadable(self._pipeline.api, self._last + out)
         self._out.append(out)
@@ -299,8 +308,8 @@ class Mend(ResponseStream):
 
 
 def _ends(api: str, data: bytes) -> bool:
-    """Whether a message ends in the last bytes that went out."""
+    """Returns whether a message ends in the last bytes that were sent."""
     try:
         return any(isinstance(event, MessageEnd) for event in events_of(api, [data], stream=True))
-    except Exception:  # a codec's, and then it is not known
+    except Exception:  # raised by a codec: unknown
         return False

@@ -20,7 +20,7 @@ from ...providers.hosts import paths
 from ...providers.model_facts import about
 from ...providers.model_profiles import FoundProfile, Profile, find, table, taken
 from ...providers.routes import APIS
-from ...proxy.learnt_refusals import Key, remembered
+from ...proxy.learnt_refusals import RefusalScope, remembered
 from ...requests.request_limits import SETTABLE, Quirks, known
 from .. import visible
 from ..error_hints import misset
@@ -83,9 +83,9 @@ def _spoken(host: str) -> str:
 def _facts(api: str, model: str, host: str, settings: Settings) -> dict[str, tuple[Any, str]]:
     """What is known of requests to a model at a host, and where each fact is from; what is so everywhere is left out."""
     found = {name: (given, layer.source) for layer in known(api, host, model) for name, given in layer.facts.items()}
-    key = Key(host, api, model.lower())
+    key = RefusalScope(host, api, model.lower())
     for entry in remembered().entries(key):
-        words = f"learnt on {entry.date}: {entry.said}"
+        words = f"learnt on {entry.date}: {entry.message}"
         found |= {name: (given, words) for name, given in entry.facts.items()}
         found |= {"refuses": ((*found.get("refuses", ((), ""))[0], *entry.edits), words)} if entry.edits else {}
     found |= {name: (given, f"your table {row}") for name, (given, row) in taken(model, host, settings.providers).items()}

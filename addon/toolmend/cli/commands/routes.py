@@ -78,15 +78,16 @@ def _learnt(as_json: bool, forget: bool) -> None:
     entries = known.entries()
     if as_json:
         rows = [
-            {"host": one.of.host, "api": one.of.api, "model": one.of.model, "path": one.path, "date": one.date}
-            | {"edits": list(one.edits), "facts": dict(one.facts), "said": one.said, "provider": one.table}
-            for one in entries
+            {"host": entry.scope.host, "api": entry.scope.api, "model": entry.scope.model, "path": entry.path, "date": entry.date}
+            | {"edits": list(entry.edits), "facts": dict(entry.facts), "said": entry.message, "provider": entry.provider_table}
+            for entry in entries
         ]
         click.echo(json.dumps({"format": FORMAT, "learnt": rows}, indent=2))
         return
-    for one in entries:
-        click.echo(visible(f"# {one.date}: {one.of.host} refuses {one.path} ({one.of.api}, {one.of.model}): {one.said}"))
-        click.echo("\n".join(map(visible, one.table.splitlines())) + "\n")
+    for entry in entries:
+        api, model = entry.scope.api, entry.scope.model
+        click.echo(visible(f"# {entry.date}: {entry.scope.host} refuses {entry.path} ({api}, {model}): {entry.message}"))
+        click.echo("\n".join(map(visible, entry.provider_table.splitlines())) + "\n")
     if not entries:
         click.echo("nothing was learnt from refusals in the last 14 days")
 

@@ -13,7 +13,7 @@ import click
 from ...config.settings import Settings, SettingsError, load, suggestion
 from ...core import json_text
 from ...providers.routes import APIS
-from ...proxy.learnt_refusals import Key, remembered
+from ...proxy.learnt_refusals import RefusalScope, remembered
 from ...requests import RequestError, Translated
 from ...requests.outgoing import outgoing
 from .. import Exit, Problem, visible
@@ -131,6 +131,6 @@ def _translated(task: Mapping[str, Any], settings: Settings) -> Translated:
             raise SettingsError(f"there is no API {api!r}{suggestion(api, APIS) or ','} write one of: {', '.join(APIS)}")
     model, host = task.get("model", ""), task.get("host", "")
     asked = model or task["request"].get("model")
-    known = remembered().of(Key(host, upstream, asked.lower() if isinstance(asked, str) else ""))
+    known = remembered().known_for(RefusalScope(host, upstream, asked.lower() if isinstance(asked, str) else ""))
     learnt = (known.facts, known.edits)
     return outgoing(task["request"], client, upstream, model=model, host=host, providers=settings.providers, learnt=learnt)

@@ -33,8 +33,8 @@ class Probe:
         self._toolmend = toolmend
 
     def request(self, flow: http.HTTPFlow) -> None:
-        if flow.live and any(name == HOST for name, _ in flow_info.places(flow)):
-            self._toolmend.calls[flow] = LlmExchange.answered_here()  # whatever hosts it is told to listen to
+        if flow.live and any(name == HOST for name, _ in flow_info.host_candidates(flow)):
+            self._toolmend.exchanges[flow] = LlmExchange.answered_here()  # whatever hosts it is told to listen to
             headers = {"content-type": "text/event-stream", HEADER: f"{__version__} {self._toolmend.settings.mode}"}
             flow.response = http.Response.make(200, self._mended(), headers)
 

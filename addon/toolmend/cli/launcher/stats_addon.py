@@ -104,7 +104,7 @@ class Companion(logging.Handler):
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """What is no answer of an LLM: mitmproxy has it whole before it goes on, and events, or a download, may have no end."""
         response, toolmend = flow.response, ctx.master.addons.get("toolmend")  # type: ignore[no-untyped-call]
-        ours = toolmend and flow in toolmend.calls
+        ours = toolmend and flow in toolmend.exchanges
         if response and not (ours or response.stream) and response_headers.comes(flow, response):
             response.stream = lambda data: data or []  # an empty frame of HTTP/2 is no end
 

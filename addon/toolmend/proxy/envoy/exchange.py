@@ -39,9 +39,9 @@ from .master import Headless
 
 logger = logging.getLogger(__name__)
 
-CUT = f"{flow_info.EARLY}: the upstream dropped it or the client left, which Envoy's access log tells apart"
-LEFT = f"{flow_info.EARLY} for toolmend, which failed on it"
-TOO_LONG = f"{flow_info.EARLY} for toolmend: a body is longer than Envoy's buffer (per_connection_buffer_limit_bytes)"
+CUT = f"{flow_info.EARLY_END}: the upstream dropped it or the client left, which Envoy's access log tells apart"
+LEFT = f"{flow_info.EARLY_END} for toolmend, which failed on it"
+TOO_LONG = f"{flow_info.EARLY_END} for toolmend: a body is longer than Envoy's buffer (per_connection_buffer_limit_bytes)"
 
 type Replies = list[ProcessingResponse]
 type Stream = Callable[[bytes], bytes | Iterable[bytes]]
@@ -148,7 +148,7 @@ class EnvoyExchange:
         if given.end_of_stream or length_of(self._sent) == 0:
             response.data.content = b""
         self._hooks.responseheaders(flow)
-        if flow not in self._hooks.toolmend.calls:
+        if flow not in self._hooks.toolmend.exchanges:
             self._open = False
             return [replies.response_headers(None)]
         if callable(response.stream):
@@ -179,8 +179,8 @@ class EnvoyExchange:
 
     def _response_trailers(self, given: HttpTrailers) -> Replies:
         """The end of a stream that has some: what is held goes in front of them. Those of a route may repeat its key."""
-        call = self._hooks.toolmend.calls.get(self._flow)
-        left_out = [one.key for one in given.trailers.headers] if call and call.routed else []
+        exchange = self._hooks.toolmend.exchanges.get(self._flow)
+        left_out = [one.key for one in given.trailers.headers] if exchange and exchange.routed else []
         last = [] if self._stream is None or self._ended else self._piece(self._stream, b"", last=True, end=False)
         return [*last, replies.response_trailers(left_out)]
 
@@ -202,11 +202,11 @@ class EnvoyExchange:
 
     def _give_up(self, kind: str | None, given: Any, why: str) -> Replies:
         """Nothing more is done for this exchange. What a route's upstream says may be of another API: an error stands for it."""
-        call = self._hooks.toolmend.calls.get(self._flow) if self._open else None
+        exchange = self._hooks.toolmend.exchanges.get(self._flow) if self._open else None
         self._break_off(why)
-        response = self._flow.response if call else None
-        if call and call.routed and response and not self._stream:
-            routed_response.fail(call.routed, response, f"the upstream's answer could not be translated: {why}")
+        response = self._flow.response if exchange else None
+        if exchange and exchange.routed and response and not self._stream:
+            routed_response.fail(exchange.routed, response, f"the upstream's answer could not be translated: {why}")
             return [replies.immediate(response)]
         return replies.as_it_came(kind, given, streams=self._stream is not None)
 
@@ -225,7 +225,7 @@ class EnvoyExchange:
     def _wanted(self) -> bool:
         """Whether the addon is to see the request's body, and the answer. A handshake has none, and Envoy would wait for it."""
         flow, toolmend = self._flow, self._hooks.toolmend
-        known = flow in toolmend.calls or routed_request.candidates(flow, toolmend.settings.routes)
+        known = flow in toolmend.exchanges or routed_request.candidates(flow, toolmend.settings.routes)
         return bool(known) and "upgrade" not in flow.request.headers
 
     @property

@@ -46,7 +46,7 @@ def handled_by_owner(hook: Hook) -> Hook:
         if owner is self:
             hook(self, flow)
         else:
-            self.exchanges.lend(owner.exchanges)
+            self.lifecycle.adopt(owner.lifecycle)
             getattr(owner, hook.__name__)(flow)
 
     return delegate

@@ -44,13 +44,13 @@ class _Trimmer:
             self._trim(0)
 
 
-def tune(*, again: bool = False) -> None:
+def tune(*, reloaded: bool = False) -> None:
     """Applies the tuning. Must run when all modules are loaded and before toolmend starts a thread.
 
     Args:
-        again: Whether the script was reloaded, so the modules loaded before are garbage.
+        reloaded: Whether the script was reloaded, so the modules loaded before are garbage.
     """
-    if again:
+    if reloaded:
         gc.collect()
     # All that is loaded now is never collected again. Little is left to traverse, so full collections can be frequent.
     gc.freeze()

@@ -1,1 +1,1 @@
-"""Responses over WebSocket: each frame is mended as the event that it would be over HTTP."""
+"""Responses over WebSocket: each frame is mended like the event that it would be over HTTP."""

@@ -1,14 +1,14 @@
-r"""Calls that only the client knows of: those that were made of markup, of which the upstream's memory has no item.
+r"""Adds calls to a request that the upstream does not know: toolmend made them of markup, and only the client has them.
 
     client   {"type": "response.create", "previous_response_id": "r", "input": [{"type": "function_call_output", "call_id": "c"}]}
     forward  … "input": [{"type": "function_call", "call_id": "c", …}, {"type": "function_call_output", "call_id": "c"}]
 
-Reasoning and summaries of another upstream, which is what a user turned away from, are left out or told as text
-(strip_envelopes.py).
+A strict upstream refuses the result of a call that it never made: "No tool call found for function call output".
 
-An upstream that checks answers the result of a call that it never made with "No tool call found for function call output".
+Reasoning and summaries that came from another upstream (the user switched models) are dropped or sent as text: see
+strip_envelopes.py.
 
-Rule of this file: a request whose input has all its calls, or whose results are of the upstream's own calls, is not changed.
+1. A request whose input has all its calls, or whose results belong to the upstream's own calls, is not changed.
 """
 
 import json
@@ -20,52 +20,52 @@ from .. import flow_info
 from .socket_frames import Binary
 
 _DONE = "response.output_item.done"
-_KEPT = ("type", "call_id", "name", "namespace", "arguments", "input")
-"""Fields of a call that a request has; its item's id and status are the response's own."""
+_REQUEST_FIELDS = ("type", "call_id", "name", "namespace", "arguments", "input")
+"""Fields of a call that are valid in a request; its item's id and status exist in responses only."""
 
-MOST = 1000
-"""Calls that are remembered: results come with the next request, and a session has many."""
+MAX_CALLS = 1000
+"""Bound of the calls that are remembered: results come with the next request, and a session has many."""
 
 
 class SocketCalls:
-    """Of one socket."""
+    """The calls of one socket."""
 
     def __init__(self) -> None:
-        self._theirs: set[str] = set()
-        self._ours: dict[str, dict[str, Any]] = {}
+        self._upstream_ids: set[str] = set()
+        self._own_calls: dict[str, dict[str, Any]] = {}
 
     def received(self, frame: bytes) -> None:
-        """A frame of the upstream's."""
+        """Records a call in a frame of the upstream."""
         if item := _call(frame):
-            self._theirs.add(item["call_id"])
+            self._upstream_ids.add(item["call_id"])
 
-    def made(self, frame: bytes) -> None:
-        """A frame for the client."""
-        if (item := _call(frame)) and item["call_id"] not in self._theirs:
-            self._ours[item["call_id"]] = {name: item[name] for name in _KEPT if name in item}
-            if len(self._ours) > MOST:
-                del self._ours[next(iter(self._ours))]
+    def sent_to_client(self, frame: bytes) -> None:
+        """Records a call in a frame for the client, if the upstream did not make it."""
+        if (item := _call(frame)) and item["call_id"] not in self._upstream_ids:
+            self._own_calls[item["call_id"]] = {name: item[name] for name in _REQUEST_FIELDS if name in item}
+            if len(self._own_calls) > MAX_CALLS:
+                del self._own_calls[next(iter(self._own_calls))]
 
-    def completed(self, given: Mapping[str, Any]) -> bytes | None:
-        """A request with the calls that its results are of, and without envelopes of ours; None: as it is.
+    def with_missing_calls(self, sent: Mapping[str, Any]) -> bytes | None:
+        """Returns the request with the missing calls of its results and without toolmend's envelopes, or None if it is unchanged.
 
-        It begins another response.
+        Starts the next response.
         """
-        self._theirs.clear()
-        request = unsealed(given, "responses", "")
-        unchanged = None if request is given else json.dumps(request).encode()
+        self._upstream_ids.clear()
+        request = unsealed(sent, "responses", "")
+        unchanged = None if request is sent else json.dumps(request).encode()
         items = request.get("input")
-        if not (self._ours and request.get("previous_response_id") and isinstance(items, list)):
+        if not (self._own_calls and request.get("previous_response_id") and isinstance(items, list)):
             return unchanged
-        told = {item.get("call_id") for item in items if _is(item, "_call")}
-        whole: list[Any] = []
+        call_ids = {item.get("call_id") for item in items if _is_type(item, "_call")}
+        items_with_calls: list[Any] = []
         for item in items:
-            asks = _is(item, "_call_output") and item.get("call_id") not in told
-            if asks and (call := self._ours.get(str(item.get("call_id")))):
-                whole.append(call)
-            whole.append(item)
-        # mitmproxy cuts a changed frame at any byte, and a character with it: so all is ASCII
-        return json.dumps({**request, "input": whole}).encode() if len(whole) > len(items) else unchanged
+            is_missing = _is_type(item, "_call_output") and item.get("call_id") not in call_ids
+            if is_missing and (call := self._own_calls.get(str(item.get("call_id")))):
+                items_with_calls.append(call)
+            items_with_calls.append(item)
+        # mitmproxy cuts a changed frame at any byte, possibly within a character: so the frame is ASCII
+        return json.dumps({**request, "input": items_with_calls}).encode() if len(items_with_calls) > len(items) else unchanged
 
 
 def _call(frame: bytes) -> dict[str, Any] | None:
@@ -73,9 +73,10 @@ def _call(frame: bytes) -> dict[str, Any] | None:
         return None
     value = flow_info.json_object(frame) or {}
     item = value.get("item")
-    found = value.get("type") == _DONE and isinstance(item, dict) and _is(item, "_call") and isinstance(item.get("call_id"), str)
-    return item if found else None
+    if value.get("type") != _DONE or not isinstance(item, dict):
+        return None
+    return item if _is_type(item, "_call") and isinstance(item.get("call_id"), str) else None
 
 
-def _is(item: Any, kind: str) -> bool:
+def _is_type(item: Any, kind: str) -> bool:
     return isinstance(item, dict) and str(item.get("type")).endswith(kind)

@@ -1,6 +1,7 @@
-"""One response on a socket: its frames through the pipeline of its call, and its recording.
+"""One response on a socket: runs its frames through a pipeline and records them.
 
-Rule of this file: it never raises, and a frame that nobody changed is not touched.
+1. It never raises.
+2. A frame that the pipeline did not change is not touched.
 """
 
 import time
@@ -16,71 +17,79 @@ from ...core.fastclass import replace
 from ...recordings.write import session_ids
 from .. import flow_info
 from ..exchange import LlmExchange
-from ..lifecycle import ExchangeLifecycle, stream_of
+from ..lifecycle import ExchangeLifecycle, stream_for
 from .socket_frames import event_of, frames_of
 
 
 class SocketExchange:
-    """`request` is the client's, `whole` the same with what an earlier one said for it; `id` is the response's.
+    """A response that begins with a client's request.
 
-    `forwarded` is the frame that the upstream gets, if it is another than the client's.
+    Args:
+        lifecycle: Begins and ends the pipeline and the recording.
+        flow: The socket's flow.
+        exchange: The exchange; its model and session are set here.
+        request: The client's request.
+        complete: The request with the tools that an earlier request of the socket offered.
+        forwarded: The frame that the upstream gets, if it differs from the client's.
+
+    `id` is the response's id, once it is known.
     """
 
     def __init__(
         self,
-        exchanges: ExchangeLifecycle,
+        lifecycle: ExchangeLifecycle,
         flow: http.HTTPFlow,
-        call: LlmExchange,
+        exchange: LlmExchange,
         request: Mapping[str, Any],
-        whole: Mapping[str, Any],
+        complete: Mapping[str, Any],
         forwarded: bytes | None = None,
     ) -> None:
-        self.call, self.id = call, ""
-        self._exchanges, self._flow, self._began = exchanges, flow, time.monotonic()
-        call.model = str(request.get("model") or "")[:200]
-        call.session = session_ids.session_of(flow_info.headers(flow.request), request)
-        body = json_text.dumps(whole).encode()
+        self.exchange, self.id = exchange, ""
+        self._lifecycle, self._flow, self._began = lifecycle, flow, time.monotonic()
+        exchange.model = str(request.get("model") or "")[:200]
+        exchange.session = session_ids.session_of(flow_info.headers(flow.request), request)
+        body = json_text.dumps(complete).encode()
 
-        def about(settings: Mapping[str, str]) -> ExchangeRecord:
+        def make_record(settings: Mapping[str, str]) -> ExchangeRecord:
             assert flow.response
-            told = call.exchange(flow, flow.response, body, settings)
-            # as HTTP would have it, for whoever plays it again: the upgrade itself was answered 101
-            return replace(told, status=200, stream=True, upstream_request=forwarded, wait_ms=None, transport="websocket")
+            record = exchange.exchange_record(flow, flow.response, body, settings)
+            # recorded as an HTTP response, so that it can be replayed over HTTP; the upgrade itself was answered 101
+            return replace(record, status=200, stream=True, upstream_request=forwarded, wait_ms=None, transport="websocket")
 
-        # a frame is not there to keep the connection alive, whatever it says
-        off = exchanges.settings.off
-        call.settings = replace(exchanges.settings, off=replace(off, rules=off.rules | {"keep_alive"}))
-        exchanges.begin(call, about, whole, flow.id, mend=True)
-        self._stream = stream_of(call, ContentDecoder())
-        if whole is not request:
-            self.said(json_text.dumps(request).encode())
+        # a frame is never a keep-alive, whatever its content
+        off = lifecycle.settings.off
+        exchange.settings = replace(lifecycle.settings, off=replace(off, rules=off.rules | {"keep_alive"}))
+        lifecycle.begin(exchange, make_record, complete, flow.id, mend=True)
+        self._stream = stream_for(exchange, ContentDecoder())
+        if complete is not request:
+            self.client_message(json_text.dumps(request).encode())
 
-    def said(self, message: bytes) -> None:
-        """A message of the client's that is not its request as it is recorded: what it says until the response is over."""
-        if self.call.recording:
-            self.call.recording.said(message, (time.monotonic() - self._began) * 1000)
+    def client_message(self, message: bytes) -> None:
+        """Records a message of the client within the response that is not the recorded request."""
+        if self.exchange.recording:
+            self.exchange.recording.said(message, (time.monotonic() - self._began) * 1000)
 
     def received(self, frame: bytes) -> list[bytes] | None:
-        """What the client is to get for a frame of the upstream's; None: the frame as it is."""
+        """Returns the frames for the client, or None to pass the frame unchanged."""
         event = event_of(frame)
         out = _joined(self._stream(event))
         return None if out == event else frames_of(out)
 
-    def released(self) -> list[bytes]:
-        """What had been held, when nothing more comes."""
+    def flush(self) -> list[bytes]:
+        """Returns the frames that were held; nothing more comes."""
         return frames_of(_joined(self._stream(b"")))
 
     def pass_on(self, why: str) -> list[bytes]:
-        """From here on frames pass as they come, what is held first."""
-        held = self.released()
-        self.call.errors.append(why)
-        self._stream = stream_of(self.call, ContentDecoder(), mends=False)
+        """Stops mending: returns the held frames; later frames pass unchanged."""
+        held = self.flush()
+        self.exchange.errors.append(why)
+        self._stream = stream_for(self.exchange, ContentDecoder(), mends=False)
         return held
 
     def end(self, state: str, message: str | None = None) -> None:
-        """It is over; `state` as in meta.json."""
-        self._exchanges.end(self.call, self._flow, state, message)
-        # a socket has many responses, and one comment
+        """Ends the exchange; `state` as in meta.json."""
+        self._lifecycle.end(self.exchange, self._flow, state, message)
+        # the flow has one comment for all responses of the socket
         self._flow.comment = "; ".join(dict.fromkeys(self._flow.comment.split("; ")))
 
 

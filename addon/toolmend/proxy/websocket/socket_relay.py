@@ -1,11 +1,11 @@
-"""Frames of our own on a mitmproxy socket: in their place among the upstream's, and each in one piece.
+"""Sends toolmend's own frames on a mitmproxy socket, in order with the upstream's and unsplit.
 
-mitmproxy's own way, the command `inject.websocket`, is of no use here. What it injects comes behind all that was read at once, so
-that frames change places, and is lost if the upstream closes; what is longer than 4000 bytes is cut without regard to characters,
-which become U+FFFD. So our frames are put among those that mitmproxy takes from the upstream: it then hands them on as it does
-any other, also to the hook.
+mitmproxy's command `inject.websocket` cannot do this: it sends after everything that was read at once, so frames change places;
+it loses the message if the upstream closes; and it cuts messages at 4000 bytes, even within a character, which becomes U+FFFD.
+Instead, own frames are inserted into the events that mitmproxy takes from the upstream, and mitmproxy forwards them like any
+other, including to the hook.
 
-Rule of this file: it is all that reaches into mitmproxy, and where that is not as it is known, there is no relay.
+If mitmproxy's WebSocket layer differs, `attach` returns False and nothing is sent.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,41 +19,47 @@ from .socket_frames import Binary
 
 
 class Relay:
-    """`last` is called when the upstream closes: for frames that go out before. `ours`: the message at hand is one of them."""
+    """Inserts frames into a socket.
 
-    def __init__(self, last: Callable[[], Iterable[bytes]]) -> None:
-        self.ours = False
-        self._last = last
-        self._next: list[bytes] = []
+    Args:
+        on_upstream_close: Called when the upstream closes; returns frames to send before.
+
+    `is_own` is True while mitmproxy's hook runs for a frame of toolmend.
+    """
+
+    def __init__(self, on_upstream_close: Callable[[], Iterable[bytes]]) -> None:
+        self.is_own = False
+        self._on_upstream_close = on_upstream_close
+        self._queue: list[bytes] = []
 
     def send(self, frames: Iterable[bytes]) -> None:
-        """These go to the client next: behind the upstream's message if its hook is at work, else before it."""
-        self._next += frames
+        """Queues frames for the client: after the upstream's message whose hook is running, else before the next one."""
+        self._queue += frames
 
     def attach(self, flow: http.HTTPFlow) -> bool:
-        """Takes its place, when the socket begins. Returns whether there is one."""
+        """Installs the relay when a socket begins. Returns whether that was possible."""
         layer = layer_of(flow, WebsocketLayer)
         if layer is None:
             return False
         events = layer.server_ws.events
 
-        def relayed() -> Iterator[Event]:
+        def events_with_own() -> Iterator[Event]:
             for event in events():
                 if isinstance(event, CloseConnection):
-                    self._next += self._last()
-                yield from self._taken()
+                    self._queue += self._on_upstream_close()
+                yield from self._own_events()
                 yield event
-                yield from self._taken()
+                yield from self._own_events()
 
-        layer.server_ws.events = relayed
+        layer.server_ws.events = events_with_own
         return True
 
-    def _taken(self) -> Iterator[Event]:
-        while self._next:
-            frame = self._next.pop(0)
-            self.ours = True
+    def _own_events(self) -> Iterator[Event]:
+        while self._queue:
+            frame = self._queue.pop(0)
+            self.is_own = True
             yield _message(frame)
-            self.ours = False
+            self.is_own = False
 
 
 def _message(frame: bytes) -> BytesMessage | TextMessage:

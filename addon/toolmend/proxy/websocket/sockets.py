@@ -1,10 +1,10 @@
-"""Responses over WebSocket, which Codex tries first: a frame of the upstream's is mended as the event that it would be over HTTP.
+"""Responses over WebSocket, which Codex tries first: each frame of the upstream is mended like an event over HTTP.
 
-    GET /v1/responses  Upgrade: websocket           a route takes it, or recordings answer: 426, and the client goes on with HTTP
+    GET /v1/responses  Upgrade: websocket           with a route or `toolmend_replay`: 426, and the client falls back to HTTP
     client    {"type":"response.create", …}         begins an exchange
-    upstream  {"type":"response.created", …} …      its events; one of socket_frames.ENDS ends it
+    upstream  {"type":"response.created", …} …      its events; one of socket_frames.FINAL_TYPES ends it
 
-Rule of this file: as in addon.py, what is not understood goes by untouched, and an exception of ours costs no frame.
+1. What is not understood passes untouched, and no exception costs a frame (as in addon.py).
 """
 
 import logging
@@ -23,22 +23,23 @@ from ..exchange import LlmExchange
 from ..stream_callbacks import reason
 from .socket_calls import SocketCalls
 from .socket_exchange import SocketExchange
-from .socket_frames import CREATE, CREATED, ENDS, Binary, Memory, about
+from .socket_frames import CREATE, CREATED, FINAL_TYPES, Binary, ToolMemory, response_boundary
 from .socket_relay import Relay
 
 logger = logging.getLogger(__name__)
 
 MAX_SHOWN = 100
-"""Messages of a socket that mitmproxy keeps where nobody sees them: it would keep all, for the hours of a session."""
+"""Messages of a socket that mitmproxy keeps when no user interface shows them: it would keep all, for hours."""
 
 UPGRADE_REQUIRED = 426
-"""The one refusal that Codex takes at once and silently; 403, 404 and 501 cost it six seconds, 400 is the end."""
+"""The one refusal after which Codex falls back at once and silently; 403, 404 and 501 delay it six seconds, 400 ends it."""
 
-SEVERAL = "several responses at once on one socket, which cannot be told apart, passed as they came"
+INTERLEAVED = "several responses were interleaved on one socket and could not be separated: their frames passed unchanged"
+UNKNOWN_LAYER = "this version of mitmproxy has an unknown WebSocket layer"
 
 
 class Sockets:
-    """The addon; `toolmend` has the settings, the recorder and all that."""
+    """The addon for sockets; `toolmend` has the settings and the exchanges."""
 
     def __init__(self, toolmend: Toolmend) -> None:
         self._toolmend = toolmend
@@ -46,23 +47,23 @@ class Sockets:
 
     def done(self) -> None:
         for socket in self._sockets.values():
-            socket.leave()
+            socket.detach()
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        if flow.live and not flow.response and _is_upgrade(flow.request) and (why := self._instead(flow)):
-            error = {"message": f"toolmend: {why}, which is reached by HTTP alone", "type": "invalid_request_error"}
+        if flow.live and not flow.response and _is_upgrade(flow.request) and (why := self._refusal_reason(flow)):
+            error = {"message": f"toolmend: {why}, over HTTP only", "type": "invalid_request_error"}
             body = json_text.dumps({"error": error | {"param": None, "code": "websocket_not_supported"}})
             headers = {"content-type": "application/json", "upgrade": "HTTP/1.1"}
             flow.response = http.Response.make(UPGRADE_REQUIRED, body, headers)
             host = flow_info.printable(flow.request.pretty_host)
-            logger.info("toolmend: %s: no WebSocket (%d): %s, the client goes on with HTTP", host, UPGRADE_REQUIRED, why)
+            logger.info("toolmend: %s: no WebSocket (%d): %s, the client falls back to HTTP", host, UPGRADE_REQUIRED, why)
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
-        if call := self._exchange_of(flow):
+        if exchange := self._exchange_of(flow):
             try:
-                socket = Socket(self._toolmend, flow, call)
+                socket = Socket(self._toolmend, flow, exchange)
             except Exception as error:
-                logger.warning("toolmend: %s: the socket goes by as it is: %s", call.host, reason(error))
+                logger.warning("toolmend: %s: the socket passes unchanged: %s", exchange.host, reason(error))
             else:
                 self._sockets[flow] = socket
 
@@ -73,7 +74,7 @@ class Sockets:
         try:
             socket.message(flow.websocket.messages[-1])
         except Exception as error:
-            logger.warning("toolmend: %s: a frame goes by as it is: %s", socket.host, reason(error))
+            logger.warning("toolmend: %s: a frame passes unchanged: %s", socket.host, reason(error))
         if len(flow.websocket.messages) > 2 * MAX_SHOWN and not body_capture.wanted():
             del flow.websocket.messages[:-MAX_SHOWN]
 
@@ -81,104 +82,105 @@ class Sockets:
         if (socket := self._sockets.pop(flow, None)) and flow.websocket:
             by_client = flow.websocket.closed_by_client
             code, why = flow.websocket.close_code, flow.websocket.close_reason
-            words = f"the {'client' if by_client else 'upstream'} closed the socket ({code}{f' {why}' if why else ''})"
-            socket.end("client_closed" if by_client else "upstream_error", flow_info.printable(words))
+            message = f"the {'client' if by_client else 'upstream'} closed the socket ({code}{f' {why}' if why else ''})"
+            socket.end("client_closed" if by_client else "upstream_error", flow_info.printable(message))
 
-    def _instead(self, flow: http.HTTPFlow) -> str:
-        """Why an upgrade is not for the upstream that the client calls; empty if it is."""
+    def _refusal_reason(self, flow: http.HTTPFlow) -> str:
+        """Returns why an upgrade must not reach the upstream that the client calls; empty if it may."""
         settings, request = self._toolmend.settings, flow.request
-        for place in flow_info.places(flow):
+        for place in flow_info.host_candidates(flow):
             found = routes.match(settings.routes, request.scheme, *place, request.path, None)
             if found and found[1] == "responses":
                 return f"this is served by the route at {found[0].where}"
         return "recordings answer here" if settings.replay and self._exchange_of(flow) else ""
 
     def _exchange_of(self, flow: http.HTTPFlow) -> LlmExchange | None:
-        """What a socket's requests would be over HTTP; None: nothing that is known."""
-        for host, port in flow_info.places(flow) if flow.live else ():
+        """Returns the exchange that the socket's requests would be over HTTP, or None."""
+        for host, port in flow_info.host_candidates(flow) if flow.live else ():
             if match("POST", f"{host}:{port}", flow.request.path, self._toolmend.settings.hosts) == "responses":
                 return LlmExchange("responses", host if port in (80, 443) else f"{host}:{port}", flow.request.scheme)
         return None
 
 
 class Socket:
-    """One socket: its exchanges, those that wait behind the one that is under way."""
+    """One socket: its exchanges in order; the first is in progress, the others are queued."""
 
-    def __init__(self, toolmend: Toolmend, flow: http.HTTPFlow, call: LlmExchange) -> None:
-        self.host = call.host
-        self._toolmend, self._flow, self._call = toolmend, flow, call
-        self._memory = Memory()
+    def __init__(self, toolmend: Toolmend, flow: http.HTTPFlow, exchange: LlmExchange) -> None:
+        self.host = exchange.host
+        self._toolmend, self._flow, self._exchange = toolmend, flow, exchange
+        self._memory = ToolMemory()
         self._calls = SocketCalls()
-        self._exchanges: deque[SocketExchange] = deque()
-        self._mixed = False  # frames of several responses come at once
-        self._relay = Relay(self._last)
+        self._responses: deque[SocketExchange] = deque()
+        self._interleaved = False  # frames of several responses are interleaved
+        self._relay = Relay(self._held_frames)
         self._relays = self._relay.attach(flow)
         if not self._relays:
-            logger.warning("toolmend: %s: this mitmproxy's sockets are not known, nothing of them is mended", self.host)
+            logger.warning("toolmend: %s: %s: nothing on this socket is mended", self.host, UNKNOWN_LAYER)
 
     def message(self, message: WebSocketMessage) -> None:
-        """A message as it comes; it is changed, or dropped for others to come next."""
-        if self._relay.ours or message.injected:
+        """Handles one message, which may be changed, or dropped and replaced by the next ones."""
+        if self._relay.is_own or message.injected:
             return
         if message.from_client:
             self._client_message(message)
-        elif self._exchanges:
-            came = message.content if message.is_text else Binary(message.content)
-            frames = self._received(came)
-            self._calls.received(came)
+        elif self._responses:
+            frame = message.content if message.is_text else Binary(message.content)
+            frames = self._process(frame)
+            self._calls.received(frame)
             if frames is not None:
                 for frame in frames:
-                    self._calls.made(frame)
+                    self._calls.sent_to_client(frame)
                 message.dropped = True
                 self._relay.send(frames)
 
-    def leave(self) -> None:
-        """The script is loaded anew, and no more messages come here: what is held goes before the next."""
-        for exchange in self._exchanges:
-            self._relay.send(exchange.pass_on("the script was loaded anew"))
+    def detach(self) -> None:
+        """Stops mending when the script is reloaded: held frames go out before the next message."""
+        for response in self._responses:
+            self._relay.send(response.pass_on("the script was reloaded"))
 
     def end(self, state: str, message: str) -> None:
-        """The socket is closed, whoever did it."""
-        while self._exchanges:
-            self._exchanges.popleft().end(state, message)
+        """Ends all exchanges when the socket closes."""
+        while self._responses:
+            self._responses.popleft().end(state, message)
 
     def _client_message(self, message: WebSocketMessage) -> None:
         content = message.content
         request = flow_info.json_object(content)
         if request is None or request.get("type") != CREATE:
-            if self._exchanges:
-                self._exchanges[-1].said(content)
+            if self._responses:
+                self._responses[-1].client_message(content)
             return
-        call = LlmExchange(self._call.api, self._call.host, self._call.scheme)
-        forwarded = self._calls.completed(request)
-        exchange = SocketExchange(self._toolmend.exchanges, self._flow, call, request, self._memory.whole(request), forwarded)
-        if not self._relays or self._mixed:
-            exchange.pass_on(SEVERAL if self._mixed else "this mitmproxy's sockets are not known")
-        self._exchanges.append(exchange)
+        exchange = LlmExchange(self._exchange.api, self._exchange.host, self._exchange.scheme)
+        forwarded = self._calls.with_missing_calls(request)
+        complete = self._memory.complete(request)
+        response = SocketExchange(self._toolmend.lifecycle, self._flow, exchange, request, complete, forwarded)
+        if not self._relays or self._interleaved:
+            response.pass_on(INTERLEAVED if self._interleaved else UNKNOWN_LAYER)
+        self._responses.append(response)
         if forwarded:
             message.content = forwarded
 
-    def _received(self, frame: bytes) -> list[bytes] | None:
-        """What the client gets for a frame; None: the frame itself."""
-        type_, id_ = about(frame)
-        first = self._exchanges[0]
+    def _process(self, frame: bytes) -> list[bytes] | None:
+        """Returns the frames for the client, or None to pass the frame unchanged."""
+        type_, id_ = response_boundary(frame)
+        first = self._responses[0]
         held: list[bytes] = []
-        if id_ and first.id and first.id != id_ and not self._mixed:
-            self._mixed = True
-            held = [released for exchange in self._exchanges for released in exchange.pass_on(SEVERAL)]
+        if id_ and first.id and first.id != id_ and not self._interleaved:
+            self._interleaved = True
+            held = [kept for response in self._responses for kept in response.pass_on(INTERLEAVED)]
         if type_ == CREATED:
             first.id = first.id or id_
         frames = first.received(frame)
-        if type_ in ENDS:
-            last = first.released()
-            frames = [*([frame] if frames is None else frames), *last] if last else frames
-            self._exchanges.popleft().end("complete")
-            self._mixed = self._mixed and bool(self._exchanges)
+        if type_ in FINAL_TYPES:
+            held_at_end = first.flush()
+            frames = [*([frame] if frames is None else frames), *held_at_end] if held_at_end else frames
+            self._responses.popleft().end("complete")
+            self._interleaved = self._interleaved and bool(self._responses)
         return [*held, *([frame] if frames is None else frames)] if held else frames
 
-    def _last(self) -> list[bytes]:
-        """What is held of a response that will not end."""
-        return self._exchanges[0].released() if self._exchanges else []
+    def _held_frames(self) -> list[bytes]:
+        """Returns the frames held of a response that will not end."""
+        return self._responses[0].flush() if self._responses else []
 
 
 def _is_upgrade(request: http.Request) -> bool:
