@@ -36,9 +36,11 @@ from .lifecycle import ExchangeLifecycle, stream_for, warm_up
 from .patches import called_host, flush_on_disconnect, hook_dispatch, http_layers, process_tuning, resend, upstream_failure
 from .patches.hot_reload import claim, handled_by_owner, release
 from .patches.layer_lookup import client_left
-from .stream_callbacks import Callback, Mend, Plain, reason
+from .stream_callbacks import Mend, Plain, reason
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .offline import Offline
 
 logger = logging.getLogger(__name__)
@@ -341,7 +343,7 @@ class Toolmend:
             exchange.undone_encoding = encoding
             response_headers.reframe(flow, response, last=exchange.pipeline is not None and exchange.pipeline.lets_go)
         # a bound method is faster to call than an object with __call__
-        stream: Callback = exchange.stream.__call__
+        stream: Callable[[bytes], bytes | list[bytes]] = exchange.stream.__call__
         if exchange.routed:
             stream = routed_response.without_key(exchange.routed, stream)
         if body_capture.wanted():
