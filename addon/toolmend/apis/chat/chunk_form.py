@@ -85,8 +85,8 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 def repeats(choices: Iterable[Any], *, lone: bool) -> bool:
     """Whether a chunk has one choice twice. `lone`: choices without an index are choice 0."""
     places = ((0 if lone else place, choice) for place, choice in enumerate(choices) if isinstance(choice, Mapping))
-    told = [index_of(choice.get("index"), place) for place, choice in places]
-    return len(set(told)) < len(told)
+    indices = [index_of(choice.get("index"), place) for place, choice in places]
+    return len(set(indices)) < len(indices)
 
 
 def joined(one: Mapping[str, Any], two: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -207,7 +207,7 @@ class ChatDecoder:
     def _ended(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
         """Decodes the finish reason of a choice."""
         reason = choice.get("finish_reason")
-        if reason is None and key == "delta":  # there is none yet
+        if reason is None and key == "delta":  # not yet
             return True
         regular = reason is None or (isinstance(reason, str) and reason not in _NO_REASON) or self._mended("finish_reason")
         reason = reason if isinstance(reason, str) and reason not in _NO_REASON else ""

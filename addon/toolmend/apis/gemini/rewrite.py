@@ -1,8 +1,9 @@
-"""Writes a GenerateContentResponse anew for the events that now speak for it.
+"""Rewrites a GenerateContentResponse for the events that replaced its own.
 
-Rule of this file: what is not understood stays, and a finish reason stays where it is. A part of a candidate goes only if all
-that it said was taken from it, and so does a chunk. What a part had beside its text (its thoughtSignature) goes with the first
-text of its kind that is left, or else with the call that the text became.
+1. What is not decoded stays, and a finish reason stays in its chunk.
+2. A part of a candidate is dropped only if all of its content was taken, and so is a chunk.
+3. Other members of a text part (its thoughtSignature) move to the first remaining text of the same kind, or else to the call
+   that the text became.
 """
 
 from collections import deque
@@ -16,41 +17,45 @@ from ..shared.indices import index_of
 from ..shared.whole_calls import WholeCall, WholeCalls
 from .usage import MALFORMED
 
-_CHUNK = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
-"""Members of a chunk that are said again by the next one: a chunk with nothing else says nothing."""
+_CHUNK_MEMBERS = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
+"""Members that the next chunk repeats: a chunk with nothing else has no content."""
 
-_CANDIDATE = frozenset({"index", "content", "safetyRatings", "tokenCount", "avgLogprobs", "logprobsResult"})
+_CANDIDATE_MEMBERS = frozenset({"index", "content", "safetyRatings", "tokenCount", "avgLogprobs", "logprobsResult"})
 
 UNSIGNED = "skip_thought_signature_validator"
-"""For the first call of a step, which Gemini 3 takes back with a signature alone: of one that it did not write as a call. Source:
-ai.google.dev/gemini-api/docs/thought-signatures."""
+"""The signature for the first call of a step that the model did not write as a call: Gemini 3 accepts such calls only with a
+signature. Source: ai.google.dev/gemini-api/docs/thought-signatures.
+"""
 
 AHEAD = 8
-"""Texts of a candidate among which one that is told is looked for: those in front of it have become calls."""
+"""Texts of a candidate among which the next one is searched: those before it have become calls."""
 
-_COMMON = ("modelVersion", "responseId", "createTime")
-_WORDS = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
+_COPIED = ("modelVersion", "responseId", "createTime")
+_FINISH_REASONS = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
 
 type _Part = dict[str, Any]
 
 
-class GeminiBuilder:
-    """The chunks of one response. `read`: the choices whose events are told, others stay as they are. `model`: the request's."""
+class GeminiRewriter:
+    """Writes the chunks of one response.
+
+    `read`: the choices that are decoded; others stay as they are. `model`: the request's.
+    """
 
     def __init__(self, read: Container[int], model: str) -> None:
         self._read = read
         self._signs = "gemini-3" in model
-        self._signed: set[int] = set()  # choices whose first call has its signature
+        self._signed: set[int] = set()  # choices whose first call has a signature
         self._calls = WholeCalls()
-        self._made: set[int] = set()  # choices with a call that was found in the text, or whose name was set right
-        self._unknown: set[int] = set()  # choices with a call that names no tool
+        self._made: set[int] = set()  # choices with a call found in text, or renamed
+        self._unknown: set[int] = set()  # choices with a call of an unknown tool
 
-    def unknown(self, choice: int) -> None:
-        """A call of the upstream's names no tool."""
+    def add_unknown(self, choice: int) -> None:
+        """Records that a call of the upstream has an unknown tool."""
         self._unknown.add(choice)
 
-    def belies(self, events: Sequence[Event]) -> bool:
-        """Whether a finish reason is not all: a call breaks off with it; or it says of one that was read that it is malformed."""
+    def contradicts_finish(self, events: Sequence[Event]) -> bool:
+        """Whether a finish reason is wrong: it breaks off a call, or calls a call malformed that was decoded."""
         if self._calls.broken_by(events):
             return True
         read = self._made - self._unknown
@@ -58,7 +63,16 @@ class GeminiBuilder:
         return any(event.finish_reason.upper() in MALFORMED for event in ends)
 
     def chunk(self, data: bytes, events: Iterable[Event], *, whole: bool) -> bytes:
-        """The upstream's chunk for these events; b"" where nothing is left of it. `whole`: then it stays, with an empty text."""
+        """Returns the upstream's chunk for these events.
+
+        Args:
+            data: The chunk.
+            events: The events that replace its own.
+            whole: Keep it, with an empty text, even if nothing is left.
+
+        Returns:
+            The chunk; b"" if nothing is left of it.
+        """
         chunk = json_text.loads(data)
         response = inner(chunk)
         given = response.get("candidates")
@@ -68,21 +82,24 @@ class GeminiBuilder:
                 sources[index_of(source.get("index"), place)] = source
         by_choice = _by_choice(events, sources)
         built = [self._candidate(sources.get(choice), choice, some) for choice, some in by_choice.items()]
-        candidates = [candidate for candidate in built if whole or _says(candidate)]
-        if not candidates and not any(value for name, value in response.items() if name not in _CHUNK):
+        candidates = [candidate for candidate in built if whole or _has_content(candidate)]
+        if not candidates and not any(value for name, value in response.items() if name not in _CHUNK_MEMBERS):
             return b""
         for candidate in candidates:
             if parts_of(candidate) == [] and isinstance(candidate.get("content"), dict):
-                candidate["content"]["parts"] = [{"text": ""}]  # as Google itself ends; clients go through the parts
+                candidate["content"]["parts"] = [{"text": ""}]  # as Google itself ends a response; clients iterate over the parts
         if response is chunk:
             return json_text.replace_member(data.decode(), "candidates", json_text.dumps(candidates)).encode()
         text = json_text.dumps({**response, "candidates": candidates})
         return json_text.replace_member(data.decode(), "response", text).encode()
 
-    def more(self, last: bytes, events: Iterable[Event], ended: Iterable[int]) -> bytes:
-        """A chunk of our own, as the `last` one; b"" where there is nothing to say. `ended`: choices that have their reason.
+    def extra_chunk(self, last: bytes, events: Iterable[Event], ended: Iterable[int]) -> bytes:
+        """Returns a further chunk; b"" if it would have no content.
 
-        Without events: what is left of all choices.
+        Args:
+            last: The upstream's last chunk, for common members.
+            events: Its events; if empty, all open calls are written as text.
+            ended: Choices with a finish reason.
         """
         chunk = json_text.loads(last)
         response = inner(chunk)
@@ -92,18 +109,18 @@ class GeminiBuilder:
             candidate = self._candidate(None, choice, some)
             reason = next((event.finish_reason for event in some if isinstance(event, Finish)), "")
             if reason and choice not in ended:
-                candidate["finishReason"] = _WORDS.get(reason, "STOP")
+                candidate["finishReason"] = _FINISH_REASONS.get(reason, "STOP")
                 candidate["content"]["parts"] = parts_of(candidate) or [{"text": ""}]
-            if _says(candidate):
+            if _has_content(candidate):
                 candidates.append(candidate)
         if not candidates:
             return b""
-        told = {"candidates": candidates, **{name: response[name] for name in _COMMON if name in response}}
+        response_out = {"candidates": candidates, **{name: response[name] for name in _COPIED if name in response}}
         rest = {name: value for name, value in chunk.items() if name != "response" and isinstance(value, str)}
-        return json_text.dumps(told if response is chunk else {"response": told, **rest}).encode()
+        return json_text.dumps(response_out if response is chunk else {"response": response_out, **rest}).encode()
 
     def _candidate(self, source: Mapping[str, Any] | None, choice: int, events: Iterable[Event]) -> dict[str, Any]:
-        """A candidate from the upstream's own and the events that now speak for it."""
+        """Builds a candidate from the upstream's own and the events that replace its content."""
         if source and choice not in self._read:
             return dict(source)
         own = parts_of(source or {})
@@ -122,15 +139,15 @@ class GeminiBuilder:
         return candidate
 
     def _parts(self, choice: int, events: Iterable[Event], own: Sequence[Any]) -> list[_Part]:
-        """The parts for these events, among those of the upstream's `own` that they do not speak of."""
+        """Builds the parts for events, in between the `own` parts of the upstream that have no events."""
         parts = _Parts(own)
         for event in events:
             match event:
                 case TextDelta() | ReasoningDelta():
-                    parts.say(event.text, thought=isinstance(event, ReasoningDelta))
+                    parts.add_text(event.text, thought=isinstance(event, ReasoningDelta))
                 case Finish():
                     for broken in self._calls.rest(choice):
-                        parts.say(broken.text)
+                        parts.add_text(broken.text)
                 case _:
                     if call := self._calls.feed(event):
                         self._call(parts, call)
@@ -138,7 +155,7 @@ class GeminiBuilder:
 
     def _call(self, parts: "_Parts", call: WholeCall) -> None:
         if call.arguments is None:
-            parts.say(call.text)
+            parts.add_text(call.text)
             return
         own = (call.start.extra or {}).get("part")
         if own is None or own["functionCall"]["name"] != call.start.name:
@@ -155,53 +172,53 @@ class GeminiBuilder:
 
 
 class _Parts:
-    """The parts of a candidate that is written anew. One of the upstream's whose text is the same stays where it was."""
+    """The parts of a rewritten candidate. A part of the upstream with the same text stays in its place."""
 
     def __init__(self, own: Sequence[Any]) -> None:
         self._own = own
-        self._at = 0  # up to here they have been told
+        self._at = 0  # own parts before this index are done
         self._made: list[_Part] = []
-        self._fresh: list[_Part] = []  # of these, the ones that are not the upstream's
-        self._texts = deque(part for part in own if is_text(part))  # of which one may be next
-        self._lost: list[_Part] = []  # those whose text has become something else
+        self._new: list[_Part] = []  # those that are not the upstream's
+        self._texts = deque(part for part in own if is_text(part))  # own texts that may come next
+        self._replaced: list[_Part] = []  # own texts that became something else
 
-    def say(self, text: str, *, thought: bool = False) -> None:
-        """A text. It goes on with the last part, if that is of the same kind."""
+    def add_text(self, text: str, *, thought: bool = False) -> None:
+        """Adds text, to the last part if that is of the same kind."""
         for ahead, part in enumerate(islice(self._texts, AHEAD)):
             if part["text"] == text and (part.get("thought") is True) == thought:
-                self._lost += (self._texts.popleft() for _ in range(ahead))
+                self._replaced += (self._texts.popleft() for _ in range(ahead))
                 self.add(part, self._texts.popleft())
                 return
         last = self._made[-1] if self._made else None
-        if last is not None and self._fresh and last is self._fresh[-1] and "text" in last and ("thought" in last) == thought:
+        if last is not None and self._new and last is self._new[-1] and "text" in last and ("thought" in last) == thought:
             last["text"] += text
         else:
             self.add({"text": text} | ({"thought": True} if thought else {}))
 
     def add(self, part: _Part, own: Any = None) -> None:
-        """A part, in the place of one of the upstream's `own`; else in front of the next of which events speak."""
+        """Adds a part: in the place of an `own` one, else before the next own part that has events."""
         end = self._at
-        while end < len(self._own) and self._own[end] is not own and (own is not None or not _spoken(self._own[end])):
+        while end < len(self._own) and self._own[end] is not own and (own is not None or not _is_decoded(self._own[end])):
             end += 1
-        self._pass(end)
+        self._keep_until(end)
         self._at += own is not None
         self._made.append(part)
         if part is not own:
-            self._fresh.append(part)
+            self._new.append(part)
 
     def all(self) -> list[_Part]:
-        """All of them; those that are new have what the texts had beside them that they were made of."""
-        self._pass(len(self._own))
-        _dress(self._fresh, [*self._lost, *self._texts])
+        """Returns all parts. New ones take the other members of the texts that they replaced."""
+        self._keep_until(len(self._own))
+        _move_members(self._new, [*self._replaced, *self._texts])
         return self._made
 
-    def _pass(self, end: int) -> None:
-        self._made += (part for part in self._own[self._at : end] if not _spoken(part))
+    def _keep_until(self, end: int) -> None:
+        self._made += (part for part in self._own[self._at : end] if not _is_decoded(part))
         self._at = end
 
 
 def inner(chunk: dict[str, Any]) -> dict[str, Any]:
-    """The response itself; Code Assist wraps it."""
+    """The response itself, which Code Assist wraps."""
     wrapped = chunk.get("response")
     return wrapped if isinstance(wrapped, dict) else chunk
 
@@ -214,12 +231,12 @@ def parts_of(candidate: Mapping[str, Any]) -> list[Any]:
 
 
 def is_text(part: Any) -> bool:
-    """Whether a part says a text. An empty one says nothing, and may carry a signature."""
+    """Whether a part has text. An empty text is not decoded, and may carry a signature."""
     return isinstance(part, dict) and isinstance(part.get("text"), str) and bool(part["text"])
 
 
 def is_call(part: Any) -> bool:
-    """Whether a part is a call. XX one that Vertex streams in `partialArgs`, for a client that asked for it, is not read."""
+    """Whether a part is a call. XX a call that Vertex streams in `partialArgs`, if the client requests it, is not decoded."""
     call = part.get("functionCall") if isinstance(part, dict) else None
     if not isinstance(call, dict) or not isinstance(call.get("name"), str):
         return False
@@ -234,25 +251,25 @@ def _by_choice(events: Iterable[Event], choices: Iterable[int]) -> dict[int, lis
     return found
 
 
-def _says(candidate: Mapping[str, Any]) -> bool:
-    """Whether a candidate says anything: a part, its end, or what is not understood."""
-    return bool(parts_of(candidate)) or any(value for name, value in candidate.items() if name not in _CANDIDATE)
+def _has_content(candidate: Mapping[str, Any]) -> bool:
+    """Whether a candidate has content: a part, its end, or unknown members."""
+    return bool(parts_of(candidate)) or any(value for name, value in candidate.items() if name not in _CANDIDATE_MEMBERS)
 
 
-def _spoken(part: Any) -> bool:
-    """Whether events speak of a part."""
+def _is_decoded(part: Any) -> bool:
+    """Whether a part has events."""
     return is_text(part) or is_call(part)
 
 
-def _dress(made: Sequence[_Part], own: Iterable[Mapping[str, Any]]) -> None:
-    """Puts what the upstream's texts had beside them where they went."""
+def _move_members(made: Sequence[_Part], own: Iterable[Mapping[str, Any]]) -> None:
+    """Moves the other members of replaced texts to the parts that replaced them."""
     call = next((new for new in made if "functionCall" in new), None)
     heirs = {
         thought: next((new for new in made if "text" in new and bool(new.get("thought")) == thought), call)
         for thought in (False, True)
     }
     for part in own:
-        beside = {name: value for name, value in part.items() if name not in ("text", "thought")}
+        members = {name: value for name, value in part.items() if name not in ("text", "thought")}
         heir = heirs[part.get("thought") is True]
-        if beside and heir is not None:
-            heir.update({name: value for name, value in beside.items() if name not in heir})
+        if members and heir is not None:
+            heir.update({name: value for name, value in members.items() if name not in heir})

@@ -1,10 +1,10 @@
-"""What Gemini reports beside the answer: why it ends, token counts, errors.
+"""Finish reasons, token counts and errors of Gemini.
 
     {"candidates":[{"finishReason":"STOP", …}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":5, …}}
     {"promptFeedback":{"blockReason":"SAFETY"}}                              instead of candidates
     {"error":{"code":429,"message":"…","status":"RESOURCE_EXHAUSTED"}}       instead of all
 
-Rule of this file: what is missing counts 0. Sources: ai.google.dev/api/generate-content, the types of google-genai.
+What is missing counts as 0. Sources: ai.google.dev/api/generate-content, the types of google-genai.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from ..shared.counts import count
 from ..shared.errors import GOOGLE_STATUS, read_fault, write_error
 
 MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
-"""Reasons for a call that Google's parser made nothing of."""
+"""Finish reasons for a call that Google's parser rejected."""
 
-_TOLD = "Malformed function call:"
+_MALFORMED_PREFIX = "Malformed function call:"
 _REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
 _FILTERED = (
     *("BLOCKLIST", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_SAFETY", "LANGUAGE", "MODEL_ARMOR"),
@@ -29,40 +29,40 @@ _UNSET = ("", "FINISH_REASON_UNSPECIFIED")
 
 
 def reason_of(word: Any) -> str:
-    """A finish reason in the words of Chat Completions; one that has none there in small letters, "" for none."""
+    """The finish reason in the terms of Chat Completions; an unknown one in lower case, "" if there is none."""
     if not isinstance(word, str) or word in _UNSET:
         return ""
     return "content_filter" if word in _FILTERED else _REASONS.get(word, word.lower())
 
 
 def malformed_call(candidate: Mapping[str, Any]) -> str:
-    """The call of which Google's parser made nothing, as the model wrote it; "" where it is cut, or none.
+    """The call that Google's parser rejected, as the model wrote it; "" if it was cut off, or there is none.
 
     {"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(default_api.read(path=\"a\"))"}
     """
-    told = candidate.get("finishMessage")
-    if not (isinstance(told, str) and told.startswith(_TOLD) and candidate.get("finishReason") in MALFORMED):
+    message = candidate.get("finishMessage")
+    if not (isinstance(message, str) and message.startswith(_MALFORMED_PREFIX) and candidate.get("finishReason") in MALFORMED):
         return ""
-    text = told.removeprefix(_TOLD).strip()
+    text = message.removeprefix(_MALFORMED_PREFIX).strip()
     return text if text.endswith((")", "}")) else ""
 
 
-def usage_in(chunk: Mapping[str, Any]) -> Usage | None:
-    """The token counts so far. What tools read into the prompt counts as input, what the model thought as output."""
-    told = chunk.get("usageMetadata")
-    if not isinstance(told, dict):
+def read_usage(chunk: Mapping[str, Any]) -> Usage | None:
+    """Reads the token counts so far. Tool results in the prompt count as input, thoughts as output."""
+    counts = chunk.get("usageMetadata")
+    if not isinstance(counts, dict):
         return None
-    thought = count(told.get("thoughtsTokenCount"))
+    thoughts = count(counts.get("thoughtsTokenCount"))
     return Usage(
-        count(told.get("promptTokenCount")) + count(told.get("toolUsePromptTokenCount")),
-        count(told.get("candidatesTokenCount")) + thought,
-        count(told.get("cachedContentTokenCount")),
-        reasoning_tokens=thought,
+        count(counts.get("promptTokenCount")) + count(counts.get("toolUsePromptTokenCount")),
+        count(counts.get("candidatesTokenCount")) + thoughts,
+        count(counts.get("cachedContentTokenCount")),
+        reasoning_tokens=thoughts,
     )
 
 
-def error_in(chunk: Mapping[str, Any]) -> StreamError | None:
-    """An error that stands where the answer should be."""
+def read_error(chunk: Mapping[str, Any]) -> StreamError | None:
+    """Reads an error that replaces the answer; None if there is none."""
     error = chunk.get("error")
     if not error:
         return None
@@ -72,26 +72,26 @@ def error_in(chunk: Mapping[str, Any]) -> StreamError | None:
     return StreamError(str(error.get("status") or "error"), str(error.get("message") or ""), code if isinstance(code, int) else 0)
 
 
-def known_error(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
-    """An error as Google's SDKs know one, where a chunk tells it in another form: they fail at it, or pass it over.
+def standard_error(chunk: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns an error in the form that Google's SDKs read; None if it has that form. At other forms they fail, or ignore it.
 
     {"error":"boom"}   →   {"error":{"code":500,"message":"boom","status":"INTERNAL"}}
     """
     error, wrapped = chunk.get("error"), chunk.get("response")
     if not error or (wrapped if isinstance(wrapped, dict) else chunk).get("candidates"):
         return None
-    told: dict[str, Any] = error if isinstance(error, dict) else {}
-    if told.get("code") in range(400, 600) and next(iter(chunk)) == "error":
+    own: dict[str, Any] = error if isinstance(error, dict) else {}
+    if own.get("code") in range(400, 600) and next(iter(chunk)) == "error":
         return None
     made = json_text.loads(write_error(read_fault(200, json_text.body(chunk)), "gemini", "")[1])["error"]
-    status = str(told.get("status"))
+    status = str(own.get("status"))
     if status not in _CODES:
         status = made["status"]
-    code = made["code"] if told.get("code") == made["code"] else _CODES.get(status, made["code"])
-    return {"error": {**told, "code": code, "message": made["message"], "status": status}}
+    code = made["code"] if own.get("code") == made["code"] else _CODES.get(status, made["code"])
+    return {"error": {**own, "code": code, "message": made["message"], "status": status}}
 
 
 def blocked(chunk: Mapping[str, Any]) -> bool:
-    """Whether the prompt was refused: there is no answer then."""
+    """Whether the prompt was blocked, so that there is no answer."""
     feedback = chunk.get("promptFeedback")
     return isinstance(feedback, dict) and bool(feedback.get("blockReason")) and not chunk.get("candidates")

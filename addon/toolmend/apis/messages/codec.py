@@ -24,7 +24,7 @@ from ..shared.delta_template_learner import TemplateLearner
 from ..shared.error_words import error_in, stream_error
 from .decode import MessagesDecoder
 from .errors import status_of
-from .rewrite import Encoder, type_of
+from .rewrite import MessagesRewriter, type_of
 from .rewrite_whole import blocks_of, needs_order, rewrite_message
 from .usage import BROKEN_OFF, counted, finish_of, is_foreign, miscounted, read_usage, uncounted
 
@@ -38,7 +38,7 @@ class Messages:
     """Decodes and encodes one response."""
 
     def __init__(self, reply: Reply) -> None:
-        self._encoder = Encoder(reply)
+        self._rewriter = MessagesRewriter(reply)
         self._decoder = MessagesDecoder(reply)
         self._started = self._over = self._failed = False
         self._translates = reply.translates
@@ -167,11 +167,11 @@ class Messages:
 
     def encode(self, frame: Frame) -> bytes:
         """Returns the bytes of a frame for the client: the upstream's own until the first touched frame."""
-        return self._encoder.encode(frame)
+        return self._rewriter.encode(frame)
 
     def held(self) -> bytes:
         """Returns what `encode` held: the start of a text."""
-        return self._encoder.held()
+        return self._rewriter.held()
 
     def encode_message(self, frame: Frame) -> bytes:
         """Returns the body for a touched frame of `decode_message`."""

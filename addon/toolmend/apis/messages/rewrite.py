@@ -31,7 +31,7 @@ _IN_EVENTS = ("text_delta", "thinking_delta", "signature_delta")
 """Deltas whose content is in events; a signature's event comes when its block stops."""
 
 
-class Encoder:
+class MessagesRewriter:
     """Rewrites one stream."""
 
     def __init__(self, reply: Reply) -> None:

@@ -8,9 +8,7 @@
     {"error":"model not found"}
 
 /api/generate has `response` and `thinking` instead of the message. A call is whole, its arguments an object; `done_reason` is
-stop with calls, too.
-
-Rule of this file: what is not understood stays, and everything that nobody changed. Source: ollama/docs/api.md.
+"stop" with calls, too. What is not decoded stays. Source: ollama/docs/api.md.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,22 +35,22 @@ from ..shared.call_identity import INNER, entries_of, inner_of, offered_name, pa
 from ..shared.counts import count
 from ..shared.error_words import message_of_error
 from ..shared.named_arguments import named_arguments
-from .rewrite import OllamaBuilder
+from .rewrite import OllamaRewriter
 
 
 class Ollama:
-    """The codec of one response."""
+    """Decodes and encodes one response."""
 
     def __init__(self, reply: Reply) -> None:
         self._tools, self._fired = reply.tools, reply.fired
         self._calls = 0
         self._chat = False  # its lines have a message
-        self._builder = OllamaBuilder()
+        self._rewriter = OllamaRewriter()
         self._last: ServerSentEvent | None = None
         self._regular = True
 
     def decode(self, sse: ServerSentEvent) -> Frame:
-        """One line → its frame. Raises json_text.NotJSON where it is no JSON."""
+        """Returns the frame of one line. Raises json_text.NotJSON."""
         if sse.data is None:
             return Frame(sse)
         if is_without_data(sse.data):
@@ -64,7 +62,7 @@ class Ollama:
         self._regular = True
         events = tuple(self._decode(chunk))
         decoded = events if self._regular else None
-        data = self._formed(sse.data, chunk)
+        data = self._corrected(sse.data, chunk)
         if isinstance(sse, IrregularLine) or not is_plain(sse):
             self._mended("event_form")
         if not self._regular:
@@ -74,60 +72,61 @@ class Ollama:
         return Frame(sse, events, touched=not self._regular)
 
     def decode_message(self, body: bytes) -> Frame:
-        """A whole answer → one frame, whose data is the body. Raises json_text.NotJSON."""
+        """Returns one frame for a whole answer; its data is the body. Raises json_text.NotJSON."""
         message = json_text.loads(body)
         if not isinstance(message, dict):
             raise json_text.NotJSON("no JSON object")
         self._regular = True
         events = tuple(self._decode(message))
         decoded = events if self._regular else None
-        return Frame(IrregularLine(body, self._formed(body, message), events=decoded), events, touched=not self._regular)
+        return Frame(IrregularLine(body, self._corrected(body, message), events=decoded), events, touched=not self._regular)
 
     def close(self) -> Frame:
-        """Nothing: the last line says that it is the last."""
+        """Returns an empty frame: the last line ends the answer."""
         return Frame(None)
 
     def encode(self, frame: Frame) -> bytes:
-        """A frame → the bytes for the client; none where nothing is left of it."""
+        """Returns the bytes of a frame; b"" if nothing is left of it."""
         sse, events = frame.sse, frame.events
         if sse is None:
-            return self._more(events)
-        before = self.held() if any(isinstance(event, StreamError) for event in events) else b""  # clients leave at it
-        if not self._builder.calls.broken_by(events):
+            return self._extra_line(events)
+        # clients stop reading at an error
+        before = self.held() if any(isinstance(event, StreamError) for event in events) else b""
+        if not self._rewriter.calls.broken_by(events):
             if not frame.touched:
                 return before + sse.raw
             if isinstance(sse, IrregularLine) and sse.events == events:
                 return before + sse.plain
         assert sse.data is not None
-        data = self._builder.chunk(sse.data, events)
+        data = self._rewriter.chunk(sse.data, events)
         return before + (sse.with_data(data) if data else b"")
 
     def held(self) -> bytes:
-        """Calls that were broken off, as text."""
-        return self._more(())
+        """Returns broken calls, as text."""
+        return self._extra_line(())
 
     def encode_message(self, frame: Frame) -> bytes:
-        """A frame that `decode_message` made, and that was touched → the body."""
+        """Returns the body for a touched frame of `decode_message`."""
         sse, events = frame.sse, frame.events
         assert isinstance(sse, IrregularLine)
         assert sse.data
-        return sse.data if sse.events == events else self._builder.chunk(sse.data, (*events, Finish("")), whole=True)
+        return sse.data if sse.events == events else self._rewriter.chunk(sse.data, (*events, Finish("")), whole=True)
 
-    def _more(self, events: tuple[Event, ...]) -> bytes:
-        """Events for which the upstream has no line."""
+    def _extra_line(self, events: tuple[Event, ...]) -> bytes:
+        """Writes events that the upstream has no line for."""
         if self._last is None or not self._last.data:
             return b""
-        data = self._builder.more(self._last.data, events)
+        data = self._rewriter.extra_line(self._last.data, events)
         return self._last.with_data(data) if data else b""
 
     def _decode(self, chunk: Mapping[str, Any]) -> Iterator[Event]:
         message = chunk.get("message")
-        said = message if isinstance(message, dict) else chunk
-        if isinstance(text := said.get("thinking"), str) and text:
+        body = message if isinstance(message, dict) else chunk
+        if isinstance(text := body.get("thinking"), str) and text:
             yield ReasoningDelta(text)
-        if isinstance(text := said.get("response" if said is chunk else "content"), str) and text:
+        if isinstance(text := body.get("response" if body is chunk else "content"), str) and text:
             yield TextDelta(text)
-        if calls := said.get("tool_calls"):
+        if calls := body.get("tool_calls"):
             yield from self._entries(calls)
         if error := chunk.get("error"):
             yield StreamError("error", error if isinstance(error, str) else json_text.dumps(error))
@@ -135,7 +134,7 @@ class Ollama:
             yield from self._done(chunk)
 
     def _entries(self, calls: Any) -> Iterator[Event]:
-        """Calls of the upstream's own, in whatever form."""
+        """Decodes calls of the upstream, in any form."""
         listed = isinstance(calls, list) and not any(isinstance(entry, list) for entry in calls)
         for entry in entries_of(calls):
             if not isinstance(entry, dict):
@@ -145,14 +144,15 @@ class Ollama:
                 continue
             if not (stands and listed):
                 self._mended("tool_calls")
-            yield from self._call(entry if stands else {**_others(entry), "function": _others(entry.get("function"))}, function)
+            own = entry if stands else {**_other_members(entry), "function": _other_members(entry.get("function"))}
+            yield from self._call(own, function)
 
-    def _formed(self, data: bytes, chunk: Mapping[str, Any]) -> bytes:
-        """A line with what Ollama's SDKs fail without, or at: its message and the role, an error that is a text or none."""
+    def _corrected(self, data: bytes, chunk: Mapping[str, Any]) -> bytes:
+        """Corrects a line that Ollama's SDKs fail at: message and role are required, and an error is a string, or absent."""
         message = chunk.get("message")
         if isinstance(message, dict):
             self._chat = True
-            if "error" not in chunk and isinstance(message.get("role"), str):  # nearly all
+            if "error" not in chunk and isinstance(message.get("role"), str):  # nearly all lines
                 return data
         error, text = chunk.get("error"), ""
         if error and not isinstance(error, str):
@@ -171,18 +171,18 @@ class Ollama:
         return text.encode() if text else data
 
     def _call(self, entry: Mapping[str, Any], function: Mapping[str, Any]) -> Iterator[Event]:
-        """A call of the upstream's own."""
-        said, arguments = function["name"], function.get("arguments")
-        name = offered_name(said, self._tools)
-        if name != said:
+        """Decodes a call."""
+        upstream_name, arguments = function["name"], function.get("arguments")
+        name = offered_name(upstream_name, self._tools)
+        if name != upstream_name:
             self._mended("tool_call_name")
         if isinstance(arguments, str):
             if (value := parse_object(arguments)) is not None:
                 arguments = value
                 self._mended("arguments")
         elif not arguments and not isinstance(arguments, dict):
-            self._mended("arguments")  # clients go through them
-        arguments = arguments or json_text.loads((named_arguments(said, name, self._tools) or "{}").encode())
+            self._mended("arguments")  # clients iterate over them
+        arguments = arguments or json_text.loads((named_arguments(upstream_name, name, self._tools) or "{}").encode())
         index, self._calls = self._calls, self._calls + 1
         id_ = entry.get("id")
         yield ToolCallStart(index, id_ if isinstance(id_, str) else "", name, extra={"entry": entry})
@@ -202,6 +202,6 @@ class Ollama:
         self._regular = False
 
 
-def _others(call: Any) -> dict[str, Any]:
-    """What an entry, or its function, has beside the name and the arguments."""
+def _other_members(call: Any) -> dict[str, Any]:
+    """The other members of an entry or its function."""
     return {name: value for name, value in call.items() if name not in INNER} if isinstance(call, dict) else {}

@@ -1,7 +1,7 @@
-"""Writes a line of Ollama's, or a whole answer, anew for the events that now speak for it.
+"""Rewrites a line of Ollama, or a whole answer, for the events that replaced its own.
 
-Rule of this file: what is not understood stays. Of the message only text, thoughts and calls are written; a line goes only if all
-that it said was taken from it, and the last one never.
+What is not decoded stays: of the message only text, thoughts and calls are rewritten. A line is dropped only if all of its
+content was taken, and never if it is the last one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,22 +11,22 @@ from ...core import json_text
 from ...core.events import Event, Finish, MessageEnd, ReasoningDelta, TextDelta
 from ..shared.whole_calls import WholeCall, WholeCalls
 
-_LINE = frozenset({"model", "created_at", "message", "response", "thinking", "done", "logprobs"})
-"""Members that every line has: a line with nothing else says nothing."""
+_LINE_MEMBERS = frozenset({"model", "created_at", "message", "response", "thinking", "done", "logprobs"})
+"""Members that every line has: a line with nothing else has no content."""
 
 
-class OllamaBuilder:
-    """The lines of one response."""
+class OllamaRewriter:
+    """Writes the lines of one response."""
 
     def __init__(self) -> None:
         self.calls = WholeCalls()
 
     def chunk(self, data: bytes, events: Iterable[Event], *, whole: bool = False) -> bytes:
-        """The upstream's line for these events; b"" where nothing is left of it. `whole`: it is a whole answer, and stays."""
+        """Returns the upstream's line for these events; b"" if nothing is left of it. `whole`: keep it, as a whole answer."""
         chunk = json_text.loads(data)
         message = self._message(chunk, events)
-        rest = any(value for name, value in chunk.items() if name not in _LINE) or chunk.get("done") is True
-        if not (whole or rest or _says(message)):
+        rest = any(value for name, value in chunk.items() if name not in _LINE_MEMBERS) or chunk.get("done") is True
+        if not (whole or rest or _has_content(message)):
             return b""
         if "message" in chunk or "response" not in chunk:
             return json_text.replace_member(data.decode(), "message", json_text.dumps(message)).encode()
@@ -36,21 +36,26 @@ class OllamaBuilder:
                 text = json_text.replace_member(text, name, json_text.dumps(message.get(own, "")))
         return text.encode()
 
-    def more(self, last: bytes, events: Iterable[Event]) -> bytes:
-        """A line of our own, as the `last` one; b"" where there is nothing to say. Without events: what is left."""
+    def extra_line(self, last: bytes, events: Iterable[Event]) -> bytes:
+        """Returns a further line; b"" if it would have no content.
+
+        Args:
+            last: The upstream's last line, for common members.
+            events: Its events; if empty, all open calls are written as text.
+        """
         chunk = json_text.loads(last)
         message = self._message({}, tuple(events) or (Finish(""),))
         done = MessageEnd() in events
-        if not (done or _says(message)):
+        if not (done or _has_content(message)):
             return b""
-        told = {name: chunk[name] for name in ("model", "created_at") if name in chunk}
+        line: dict[str, Any] = {name: chunk[name] for name in ("model", "created_at") if name in chunk}
         if "message" in chunk or "response" not in chunk:
-            told["message"] = message
+            line["message"] = message
         else:
-            told["response"] = message["content"]
+            line["response"] = message["content"]
         reason = next((event.finish_reason for event in events if isinstance(event, Finish)), "")
-        told |= {"done": done} | ({"done_reason": "length" if reason == "length" else "stop"} if done else {})
-        return json_text.dumps(told).encode()
+        line |= {"done": done} | ({"done_reason": "length" if reason == "length" else "stop"} if done else {})
+        return json_text.dumps(line).encode()
 
     def _message(self, chunk: Mapping[str, Any], events: Iterable[Event]) -> dict[str, Any]:
         own = chunk.get("message")
@@ -88,5 +93,5 @@ def _entry(call: WholeCall) -> dict[str, Any]:
     return {**own, **named, "function": {**(own.get("function") or {}), "name": call.start.name, "arguments": call.arguments}}
 
 
-def _says(message: Mapping[str, Any]) -> bool:
+def _has_content(message: Mapping[str, Any]) -> bool:
     return any(value for name, value in message.items() if name != "role")
