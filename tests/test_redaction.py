@@ -14,7 +14,7 @@ from token_shapes import masked
 from toolmend.core.exchange_record import ExchangeRecord
 from toolmend.core.json_text import MANY, SMALL
 from toolmend.secrets import key_patterns
-from toolmend.secrets.key_patterns import KEYS, LONG, Pause
+from toolmend.secrets.key_patterns import LONG, MASKED_KEYS, Pause
 from toolmend.secrets.redactor import KEPT_HEADERS, REDACTED, Redactor, keyless
 from toolmend.secrets.request_secrets import BLOCK, MAX_NAMED, MAX_SECRET, MAX_SECRETS, secrets_in, secrets_of
 
@@ -260,7 +260,7 @@ def test_a_mark_of_the_byte_order_hides_no_secret() -> None:
 
 @pytest.mark.parametrize(
     ("content", "pauses"),
-    [("hello", 1), ([{"text": "hello"}] * 100, 100), ("words " * LONG, len(KEYS))],
+    [("hello", 1), ([{"text": "hello"}] * 100, 100), ("words " * LONG, len(MASKED_KEYS))],
     ids=["short", "many parts", "one long text"],
 )
 def test_pauses_while_a_large_body_is_gone_through(content: object, pauses: int) -> None:

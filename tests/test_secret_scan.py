@@ -18,11 +18,10 @@ from test_echo_frames import message
 from token_shapes import SHAPES, token
 from toolmend.recordings.read.secret_scan import credentials, scan
 from toolmend.secrets.key_patterns import KEYS
-from toolmend.secrets.key_shapes import MORE_KEYS
 
 BASE62 = string.ascii_letters + string.digits
 FLOWS = Path(__file__).parents[1] / "flows"
-PREFIXES = tuple(literal for literal, _ in (*KEYS, *MORE_KEYS))
+PREFIXES = tuple(literal for literal, _ in KEYS)
 SECRET = "hunter2-B8xk/29+Ls"
 
 

@@ -19,7 +19,6 @@ from urllib.parse import unquote
 from ...core.fastclass import value
 from ...secrets.encodings import spellings
 from ...secrets.key_patterns import KEYS, key_pattern
-from ...secrets.key_shapes import MORE_KEYS
 from ...secrets.named_secrets import NAMED, is_secret, named
 from ...secrets.names import is_credential
 from ...secrets.randomness import is_high_entropy
@@ -35,7 +34,6 @@ MAX_RUN = 200
 MAX_BASE64 = 65536
 """Characters that are undone as base64: a file with credentials has a few thousand."""
 
-_SHAPES = (*KEYS, *MORE_KEYS)
 _WORDS = re.compile(r"[a-z]+(?:[-_./][a-z]+)*|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_./](?:[A-Z]?[a-z]+|[A-Z]+))+")
 """Words, as in the class of a style sheet, `sk-fading-circle-delay`, or a stand-in, `Bearer YOUR_ACCESS_TOKEN`."""
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{20,}")
@@ -114,7 +112,7 @@ def find(text: str, needles: Iterable[tuple[str, str]] = (), *, plain: bool = Tr
     for form, parts in _forms(text):
         whole = "\0".join(known for known, _ in parts)  # most of what is looked for is in none of them
         values = [(name, needle) for name, needle in needles if needle in whole]
-        shapes = [(literal, key_pattern(literal, rest)) for literal, rest in _SHAPES if literal in whole]
+        shapes = [(literal, key_pattern(literal, rest)) for literal, rest in KEYS if literal in whole]
         for known, start in parts if values or shapes else ():
             for name, needle in values:
                 if (at := known.find(needle)) >= 0:
