@@ -21,7 +21,7 @@ from toolmend.requests import compaction, translate
 from toolmend.requests.conversation import Conversation, ToolResult, ToolUse, Turn
 from toolmend.requests.conversation import TextPart as Said
 from toolmend.requests.request_limits import Quirks
-from toolmend.requests.strip_envelopes import unsealed
+from toolmend.requests.strip_envelopes import without_envelopes
 
 __all__ = ["proxy", "routed"]
 
@@ -217,7 +217,7 @@ def test_an_item_that_nobody_can_read_is_a_note(upstream: str) -> None:
 
 def test_an_item_at_openai() -> None:
     request = {"input": [QUESTION, ITEM, NATIVE]}
-    assert unsealed(request, "responses", "api.openai.com")["input"] == [
+    assert without_envelopes(request, "responses", "api.openai.com")["input"] == [
         QUESTION,
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": compaction.SUMMARY.format(GOAL)}]},
         NATIVE,
@@ -239,9 +239,9 @@ def test_a_block_takes_the_place_of_what_stands_before_it() -> None:
 def test_a_block_at_anthropic() -> None:
     request = {"messages": [QUESTION, {"role": "assistant", "content": [BLOCK]}, QUESTION]}
     summary = {"role": "user", "content": compaction.SUMMARY.format(GOAL)}
-    assert unsealed(request, "messages", "api.anthropic.com") == {"messages": [summary, QUESTION]}
+    assert without_envelopes(request, "messages", "api.anthropic.com") == {"messages": [summary, QUESTION]}
     own = {"messages": [{"role": "assistant", "content": [{**BLOCK, "signature": "Erc"}]}, QUESTION]}
-    assert unsealed(own, "messages", "api.anthropic.com") is own
+    assert without_envelopes(own, "messages", "api.anthropic.com") is own
 
 
 # /responses/compact

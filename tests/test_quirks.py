@@ -74,10 +74,10 @@ def test_nothing_is_known_of_an_upstream() -> None:
 def test_the_rows_are_sound() -> None:
     known = {field.name for field in fields(Quirks)}
     for row in (*HOSTS, *MODELS):
-        assert row.takes.keys() <= known
+        assert row.facts.keys() <= known
         assert set(row.apis) <= {"chat", "messages", "responses"}
-        assert row.takes.get("tool_id", "any") in STYLES
-        assert re.compile(row.takes.get("tool_name", "x"))
+        assert row.facts.get("tool_id", "any") in STYLES
+        assert re.compile(row.facts.get("tool_name", "x"))
         assert all(glob == glob.lower() for glob in (*row.models, *row.hosts))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from toolmend.requests.request_limits import RULE_NAMES, Quirks
-from toolmend.requests.schemas import RULES, closed, fitted, is_recursive, is_strict
+from toolmend.requests.schemas import RULES, adapted, closed, is_recursive, is_strict
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 
@@ -79,7 +79,7 @@ def test_rules(subtests: pytest.Subtests) -> None:
 @examples(1)
 def test_nothing_fails_on_rubbish(schema: dict[str, Any]) -> None:
     for rules in (("valid", "items", "root", "names"), ("valid", "refs"), ("valid", "root", "moonshot"), ("valid", "bare_required"), ("valid", "const")):
-        once = fitted(schema, Quirks(schema_rules=rules), [], "x")
+        once = adapted(schema, Quirks(schema_rules=rules), [], "x")
         json.dumps(once)
     valid = RULES["valid"](schema)
     closed(schema)
@@ -88,9 +88,9 @@ def test_nothing_fails_on_rubbish(schema: dict[str, Any]) -> None:
 
 def test_rules_that_change_no_meaning_are_not_noted() -> None:
     notes: list[str] = []
-    fitted(an_object(a={"type": "array"}), Quirks(schema_rules=RULE_NAMES), notes, "x")
+    adapted(an_object(a={"type": "array"}), Quirks(schema_rules=RULE_NAMES), notes, "x")
     assert notes == []
-    fitted({"oneOf": [TEXT]}, Quirks(schema_rules=RULE_NAMES), notes, "the tool a")
+    adapted({"oneOf": [TEXT]}, Quirks(schema_rules=RULE_NAMES), notes, "the tool a")
     assert notes == ["The schema of the tool a is changed: this upstream takes no union at its root; what it means is in the description"]
 
 

@@ -1,11 +1,11 @@
-"""requests/unsealed.py: envelopes of ours reach no upstream that would refuse them."""
+"""requests/without_envelopes.py: envelopes of ours reach no upstream that would refuse them."""
 
 from typing import Any
 
 import pytest
 
 from toolmend.core.reasoning_state import ReasoningState, envelope
-from toolmend.requests.strip_envelopes import unsealed
+from toolmend.requests.strip_envelopes import without_envelopes
 
 DETAILS = envelope(ReasoningState("details", '[{"type": "reasoning.text"}]'))
 PLAIN = envelope(ReasoningState("plain"))
@@ -52,8 +52,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_envelopes(name: str) -> None:
     api, host, request, wanted = CASES[name]
-    assert unsealed(request, api, host) == wanted
-    assert unsealed(wanted, api, host) is wanted
+    assert without_envelopes(request, api, host) == wanted
+    assert without_envelopes(wanted, api, host) is wanted
 
 
 UNTOUCHED: list[Any] = [
@@ -65,4 +65,4 @@ UNTOUCHED: list[Any] = [
 @pytest.mark.parametrize("api", ["messages", "responses", "chat", "gemini"])
 @pytest.mark.parametrize("request_", UNTOUCHED)
 def test_what_has_none_is_untouched(api: str, request_: Any) -> None:
-    assert unsealed(request_, api, "api.anthropic.com") is request_
+    assert without_envelopes(request_, api, "api.anthropic.com") is request_

@@ -10,7 +10,7 @@ from test_hook import Log, log, proxy
 from test_routing import Routes, post, routed
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import translate
-from toolmend.requests.strip_envelopes import unsealed
+from toolmend.requests.strip_envelopes import without_envelopes
 from toolmend.requests.web_search import SOURCES, Unsearched
 
 __all__ = ["log", "proxy", "routed"]
@@ -160,9 +160,9 @@ def test_a_search_of_messages_is_an_item() -> None:
 
 def test_searches_of_another_upstream_do_not_go_to_anthropic() -> None:
     text = {"type": "text", "text": "It is sunny."}
-    assert unsealed({"messages": said(*pair(OURS), cited(OURS))}, "messages", "api.anthropic.com") == {"messages": said(text)}
+    assert without_envelopes({"messages": said(*pair(OURS), cited(OURS))}, "messages", "api.anthropic.com") == {"messages": said(text)}
     own = {"messages": said(*pair(), cited("i"))}
-    assert unsealed(own, "messages", "api.anthropic.com") is own
+    assert without_envelopes(own, "messages", "api.anthropic.com") is own
 
 
 def test_phases() -> None:

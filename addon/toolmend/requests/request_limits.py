@@ -1,9 +1,9 @@
-"""What an upstream takes: by its API, its host and the model.
+"""What an upstream accepts in a request: by API, host and model.
 
-A table of hosts stands in ROWS; facts of models are data of their own (model_facts.py), and a user's `[[provider]]` table may
-override each. What fits applies in order, the later over the earlier: an API, a host, a model (its family, the generated line,
-the lines kept by hand), a model at a host, the user. What is not known of an upstream is what most take. Sources: the providers'
-documentation, and what their users report.
+HOSTS and MODELS are the tables, model_facts.py has the facts of models, and a user's `[[provider]]` table may override each
+fact. Matching rows apply in order, later over earlier: API, host, model (its family, the generated line, the lines kept by hand),
+model at a host, user. An unknown upstream has the defaults of Quirks, which most accept. Sources: the providers' documentation,
+and reports of their users.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,51 +19,89 @@ from ..providers.model_facts import MAX_MODEL, Layer
 from .edits import is_edit
 
 RULE_NAMES = ("valid", "items", "refs", "root", "names", "const", "moonshot", "bare_required")
-"""Of schemas.RULES."""
+"""The names of schemas.RULES."""
 
 _FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid"
 
 
 @value
 class Quirks:
-    """One upstream.
+    """The facts of one upstream; a bool is true where the upstream accepts or has the thing.
 
-    Conversation: `parts`: text may stand in several parts. `images`, `documents`: it takes them. `system_inside`: a system
-    message need not be the first. `developer`: the role is known, or is the "only" one for what the system says. `names`: a
-    message may have one. `blank`: text may be white space alone. `prefill`: the last message may be the assistant's, which
-    is continued; "prefix" and "partial" name the member that asks for it. `user_after_tool`: one may follow the other;
-    `needs_user`: one has to speak. `refusals` of the assistant have a field.
-    `cache_control` is known; `breakpoints`: a prompt is cached only where that is asked for. `custom_tools`: freeform tools are
-    known. `tool_name` is a regex; `tool_id` a row of tool_ids.STYLES; `max_tools`. `empty_content`: that of calls may be null;
-    `empty_results`: that of results may be empty; `result_parts`: it may have several parts.
+    Conversation:
+        parts: Text in several parts.
+        images, documents: Such parts.
+        system_inside: A system message that is not the first.
+        developer: The role; "only": it replaces the role `system`.
+        names: `name` of a message.
+        blank: Text that is only white space.
+        prefill: A last message of the assistant, which the model continues; "prefix", "partial": the member that requests it.
+        user_after_tool: A user message directly after a tool message.
+        needs_user: A request must have a user message.
+        refusals: `refusal` of an assistant message.
+        cache_control: The field.
+        breakpoints: Only a prompt with breakpoints is cached.
+        custom_tools: Freeform tools.
+        tool_name: Regex for names of tools.
+        tool_id: Row of tool_ids.STYLES.
+        max_tools: Number of tools, at most.
+        empty_content: Null content of a message with calls.
+        empty_results: Empty content of a result.
+        result_parts: Several parts in a result.
 
-    Schemas: `formats` of strings that are known; `schema_rules` are rows of schemas.RULES; `schema_lacks` are
-    keywords that are not known; `strict` is.
+    Schemas:
+        formats: Known values of `format`.
+        schema_rules: Rows of schemas.RULES to apply.
+        schema_lacks: Unknown keywords.
+        strict: `strict` of a tool.
 
-    Reasoning of earlier turns: `replay` says where it goes (`details` is OpenRouter's list), empty: nowhere; `details`: an
-    upstream that gave such a list, or something beside a call, gets it back. `placeholder` stands for it at calls that have
-    none, where that is demanded; `needs_replay`: nothing may stand for it, so that the model cannot think. `unsigned`: thinking
-    blocks need no signature. `keep_thinking`: the field in which `clear_thinking: false` shows it to the model.
+    Reasoning of earlier turns:
+        replay: The field for it (`details`: OpenRouter's list); empty: it is left out.
+        details: A list of details, or a signature of a call, goes back to the upstream that made it.
+        placeholder: Text for calls without reasoning, where the upstream requires some.
+        needs_replay: The upstream requires the original reasoning; without it, thinking has to be disabled.
+        unsigned: Thinking blocks without a signature.
+        keep_thinking: The member in which `clear_thinking: false` shows the reasoning to the model; empty: none.
 
-    Thinking: `thinking` is how to say how much to think, `efforts` the words for it, least first, `default_effort` that of a
-    request without. `thinks`: the model does unless told not to; `can_stop_thinking`; `stream_to_think`: only if the answer is
-    streamed. `thinking_kinds`: of Messages' `thinking`; `display`: it comes back empty unless asked for; `summary`: the field is
-    known. `reasoning_split`: the answer has reasoning in a field of its own where that is asked for. `effort_with_tools`: what a
-    request with tools may say of effort: any word, none of it ("omit"), the word none alone, or nothing will do ("never").
+    Thinking:
+        thinking: The way to set how much to think.
+        efforts: The effort words, least first.
+        default_effort: The effort of a request that sets none.
+        thinks: The model thinks unless thinking is disabled.
+        can_stop_thinking: Thinking can be disabled.
+        stream_to_think: The model thinks only in streamed responses.
+        thinking_kinds: The types of `thinking` in Messages.
+        display: Thinking comes back empty unless `display` requests it.
+        summary: `reasoning.summary`.
+        reasoning_split: `reasoning_split` requests the reasoning in a separate field.
+        effort_with_tools: Effort in a request with tools: any word, no field ("omit"), only the word none, or not possible
+            ("never").
 
-    Limits: `max_tokens_field`; `max_tokens` is the most that may be asked for, `context` the most that the model reads; `stops`,
-    the number of stop sequences, None: any. `sampling`: temperature and top_p are both taken, "one" of the two, at effort none
-    alone ("at_none"), or none; the ranges; `top_k`. `forced_choice`: a tool may be demanded. `named_choice`: by its name.
-    `json_schema`: a response format may have one; `json_with_tools`: and tools beside it; `json_word`: json_object needs the word
-    in the prompt. `user`, `parallel`, `include_usage`: the field is known. `options`: fields that other APIs have, too, and are
-    known here; `service_tiers`, `cache_retentions`: their words. `search_tool`: the form of the web search that the
-    provider runs, see web_search.py; empty: it has none.
+    Limits:
+        max_tokens_field: The name of the field.
+        max_tokens: Output tokens, at most.
+        context: Input tokens, at most.
+        stops: Number of stop sequences; None: any.
+        sampling: Temperature and top_p: "all", only "one" of the two, only with effort none ("at_none"), or "none".
+        min_temperature, max_temperature, min_top_p: The ranges.
+        top_k: The field.
+        forced_choice: Whether a tool can be forced.
+        named_choice: A forced tool by name.
+        json_schema: A response format with a schema.
+        json_with_tools: A response format together with tools.
+        json_word: json_object requires the word JSON in the prompt.
+        user, parallel, include_usage: The fields.
+        options: Accepted fields of options.py.
+        service_tiers, cache_retentions: Accepted values of these options.
+        search_tool: The form of the provider's web search, see web_search.py; empty: none.
+        phases: `phase` of an assistant message.
+        compaction: The upstream compacts conversations.
 
-    `phases`: a message of the assistant tells what it is for. `compaction`: the upstream compacts a conversation itself.
-
-    `body`: which members stand elsewhere than in the body, or are demanded by the host. `refuses`: changes that are made in
-    the end, as edits.edit_of reads them: of most, a path that is dropped. `refuses_betas`: globs of
-    words of the header `anthropic-beta`. `ends`: the date on which the provider ends the model.
+    Body:
+        body: The host's variant of the body.
+        refuses: Edits to apply last, in the text form of edits.py; most drop a path.
+        refuses_betas: Globs for values of the header `anthropic-beta`.
+        ends: The date on which the provider retires the model.
     """
 
     parts: bool = False
@@ -139,25 +177,26 @@ class Quirks:
 
     @property
     def default_max_tokens(self) -> int:
-        """What is asked for where the API demands a limit and the client names none: all that the model gives.
+        """The limit where the API requires one and the client sets none: the model's maximum.
 
-        But for a model whose limit is its whole context, or is not known: then what Claude Code asks for by itself.
+        DEFAULT_MAX_TOKENS for a model whose maximum is unknown, or is more than half of its context.
         """
-        most = self.max_tokens
-        known = most and (most <= DEFAULT_MAX_TOKENS or not self.context or most * 2 <= self.context)
-        return most if most and known else DEFAULT_MAX_TOKENS
+        limit = self.max_tokens
+        usable = limit and (limit <= DEFAULT_MAX_TOKENS or not self.context or limit * 2 <= self.context)
+        return limit if limit and usable else DEFAULT_MAX_TOKENS
 
 
 DEFAULT_MAX_TOKENS = 32_000
+"""Claude Code's default."""
 
 NOT_SETTABLE = frozenset({"tool_name", "formats", "details", "body"})
-"""Fields that belong to the form of an API, and are no facts that a user may know better."""
+"""Fields that follow from the API's format, so a user cannot set them."""
 
-SETTABLE = {one.name: one for one in fields(Quirks) if one.name not in NOT_SETTABLE}
+SETTABLE = {field.name: field for field in fields(Quirks) if field.name not in NOT_SETTABLE}
 
 
 def checked(name: str, given: object) -> Any:
-    """A fact that a user's settings hold, as a field of Quirks has it. Raises ValueError, with what would be right."""
+    """Returns a fact from the user's settings as a value of the Quirks field. Raises ValueError with what would be right."""
     kind: Any = SETTABLE[name].type
     words = get_args(kind)  # of a Literal, or int and None
     if isinstance(SETTABLE[name].default, tuple):
@@ -183,16 +222,16 @@ def checked(name: str, given: object) -> Any:
 
 @value
 class _Row:
-    """`models` and `hosts` are globs, on the lower-cased model id without its vendor, and on the host."""
+    """Facts for matching upstreams. `models`: globs for the lower-case model id without vendor; `hosts`: globs for the host."""
 
-    takes: Mapping[str, Any]
+    facts: Mapping[str, Any]
     apis: tuple[str, ...] = ("chat",)
     models: tuple[str, ...] = ("*",)
     hosts: tuple[str, ...] = ("*",)
 
 
-def _row(*, api: str = "chat", models: str = "*", hosts: str = "*", **takes: Any) -> _Row:
-    return _Row(takes, tuple(api.split()), tuple(models.split()), tuple(hosts.split()))
+def _row(*, api: str = "chat", models: str = "*", hosts: str = "*", **facts: Any) -> _Row:
+    return _Row(facts, tuple(api.split()), tuple(models.split()), tuple(hosts.split()))
 
 
 _ANY_NAME = r"[A-Za-z0-9_-]{1,64}"
@@ -233,7 +272,7 @@ HOSTS = (
     _row(hosts=_QWEN, parts=True, documents=False, cache_control=True, top_k=True, details=False, thinking="enable_thinking",
          max_temperature=1.99, json_word=True, search_tool="enable_search"),
     _row(hosts="api.minimax.io api.minimaxi.com", documents=False, min_temperature=0.01, max_temperature=1, reasoning_split=True),
-    # these refuse fields that they do not know
+    # these refuse unknown fields
     _row(hosts=_MISTRAL, parts=True, tool_id="mistral", replay="", details=False, thinking="", user=False, include_usage=False,
          names=False, documents=False, prefill="prefix", user_after_tool=False, max_temperature=1.5, min_top_p=0.01,
          empty_content=False, schema_rules=("valid", "refs"), options=("prompt_cache_key",)),
@@ -270,7 +309,7 @@ HOSTS = (
     _row(api="messages", hosts="api.anthropic.com", system_inside=True, options=("service_tier",),
          service_tiers=("auto", "standard_only"), search_tool="web_search_20250305"),
 )
-"""What holds for a host, whatever the model."""
+"""Facts of hosts, for all models."""
 
 MODELS = (
     _row(hosts=f"{_MOONSHOT} {_ZAI} {_MISTRAL} api.deepseek.com api.fireworks.ai api.deepinfra.com integrate.api.nvidia.com",
@@ -279,7 +318,7 @@ MODELS = (
     _row(hosts=_VLLM, models="*qwen3* *glm-4.* *glm-5*", thinking="template"),  # their chat templates read a switch
     _row(hosts="api.together.xyz api.together.ai", models="*glm-*", keep_thinking="template"),  # litellm#38263
     _row(models="*kimi*", tool_id="kimi"),
-    _row(models="*claude*", blank=False, schema_rules=("valid", "root", "names")),  # by whomever, Anthropic reads it in the end
+    _row(models="*claude*", blank=False, schema_rules=("valid", "root", "names")),  # at any host, the request ends at Anthropic
     _row(api=_OPENAI_APIS, models="*qwen*", system_inside=False),  # its template refuses others (dynamo#10206, inspect_ai#3842)
     _row(models="*-search-preview*", search_tool="web_search_options"),
     _row(hosts="api.groq.com", models="*gpt-oss*", search_tool="browser_search"),
@@ -298,18 +337,24 @@ MODELS = (
     _row(hosts="openrouter.ai", models="*claude* *gemini*", cache_control=True),
     _row(hosts="openrouter.ai", models="*claude*", breakpoints=True),
 )
-"""What holds for models wherever they are served, and for models at hosts, over the facts of model_facts.py."""
+"""Facts of models at any host, and of models at certain hosts; they override model_facts.py."""
 
 
 def quirks_for(api: str, host: str, model: str, own: Mapping[str, Any] | None = None) -> Quirks:
-    """What an upstream takes. `host` may have a port, `model` a vendor; `own` are the facts of a `[[provider]]` table."""
+    """Returns the facts of an upstream.
+
+    Args:
+        api: The upstream's API.
+        host: The upstream's host, possibly with a port.
+        model: The model id, possibly with a vendor.
+        own: Facts that override the tables, as from a `[[provider]]` table.
+    """
     found = _quirks_for(api, host, model.lower()[-MAX_MODEL:])
     return replace(found, **own) if own else found
 
 
-@lru_cache(64)
+@lru_cache(64)  # a client uses one or two models, and waits for this
 def _quirks_for(api: str, host: str, model: str) -> Quirks:
-    """A client asks for one model or two, and its user waits."""
     quirks = Quirks()
     for layer in known(api, host, model):
         quirks = replace(quirks, **layer.facts)
@@ -317,7 +362,7 @@ def _quirks_for(api: str, host: str, model: str) -> Quirks:
 
 
 def known(api: str, host: str, model: str) -> Iterator[Layer]:
-    """What applies, in its order, with its source."""
+    """The facts that apply, in order, with their sources."""
     name = model.lower().rpartition("/")[2]
     yield from _rows(HOSTS, api, host, name)
     yield from model_facts.layers(api, host, model)
@@ -330,4 +375,4 @@ def _rows(rows: tuple[_Row, ...], api: str, host: str, model: str) -> Iterator[L
         at = "*" in row.hosts or any(fits(name, port, glob) for glob in row.hosts)
         if api in row.apis and at and any(fnmatchcase(model, glob) for glob in row.models):
             of = [word for word, globs in (("model", row.models), ("host", row.hosts)) if "*" not in globs]
-            yield Layer(row.takes, f"built in, by the {' and the '.join(of) or 'API'}")
+            yield Layer(row.facts, f"built in, by the {' and the '.join(of) or 'API'}")

@@ -1,11 +1,13 @@
-"""JSON schemas, as upstreams take them.
+"""Adapts JSON schemas to what upstreams accept.
 
     {"oneOf": [{"properties": {"url": …}},          {"type": "object", "properties": {"url": …, "id": …},
                {"properties": {"id": …}}]}     →     "description": "Give one of: url; id"}
 
-What is taken away stands in the description, so that the model still reads it, unless it is no more than a hint (`$schema`, the
-`format` of a string that is not known). What is added says nothing new (`properties: {}`). A parameter called `format` is one.
-Which rules apply is a fact of the upstream: Quirks.schema_rules.
+1. A removed constraint is written into the description, so that the model still sees it. Mere hints (`$schema`, an unknown
+   `format`) are dropped. Additions have no meaning of their own (`properties: {}`).
+2. Only keywords are changed, never a parameter that has a keyword's name, such as `format`.
+
+`Quirks.schema_rules` selects the rules of an upstream.
 """
 
 import re
@@ -25,19 +27,19 @@ _BY_NAME = ("properties", "$defs", "definitions", "patternProperties")
 _UNIONS = ("oneOf", "anyOf", "allOf")
 
 MAX_DEPTH = 40
-"""How deep references are followed and schemas are changed."""
+"""Depth to which references are followed and schemas are changed."""
 
-MAX_KEPT = 8 * 1024
-"""Characters of a schema whose changed form is kept for the next request."""
+MAX_CACHED = 8 * 1024
+"""Characters of a schema, at most, whose changed form is cached for the next request."""
 
 MAX_NODES = 4000
-"""Parts of a schema that references may grow it to."""
+"""Nodes of a schema, at most, after references are inlined."""
 
 _TYPES = {
     "str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
     "bool": "boolean", "dict": "object", "map": "object", "list": "array", "tuple": "array",
 }  # fmt: skip
-"""Names of types that tools give, of their own languages."""
+"""Type names of programming languages that tools use → type names of JSON Schema."""
 
 OPTIONAL = words(
     "$schema $id $comment $anchor title default examples example deprecated readOnly writeOnly format pattern const minimum "
@@ -46,7 +48,7 @@ OPTIONAL = words(
     "additionalItems nullable unevaluatedProperties unevaluatedItems dependentRequired dependentSchemas not if then else "
     "discriminator strict contentEncoding contentMediaType"
 )
-"""Keywords without which a schema takes all that it took."""
+"""Keywords whose removal only makes a schema more permissive."""
 
 _HINTS = words("$schema $id $comment $anchor title examples example deprecated readOnly writeOnly discriminator strict")
 
@@ -55,24 +57,31 @@ _PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
 def cleaned(schema: Object | None, formats: frozenset[str], notes: list[str]) -> dict[str, Any]:
-    """The schema of a tool's parameters, for Chat Completions: that of an object in any case."""
+    """The schema of a tool's parameters for Chat Completions: always of an object, without unknown formats."""
     return of_object(_cleaned(schema or {}, formats, notes))
 
 
-def fitted(schema: Object | None, quirks: "Quirks", notes: list[str], what: str) -> dict[str, Any]:
-    """The schema with the upstream's rules applied to it; `what` names it in the notes."""
+def adapted(schema: Object | None, quirks: "Quirks", notes: list[str], subject: str) -> dict[str, Any]:
+    """Returns the schema with the upstream's rules applied.
+
+    Args:
+        schema: The schema.
+        quirks: `schema_rules` and `schema_lacks` of the upstream.
+        notes: Collects what was changed.
+        subject: What the schema belongs to, for the notes.
+    """
     if not (schema and (quirks.schema_rules or quirks.schema_lacks)):
         return dict(schema or {})
     text = json_text.dumps(schema)
-    made = _fitted if len(text) <= MAX_KEPT else _fitted.__wrapped__
-    changed, why = made(text, quirks.schema_rules)
-    for name in why:
-        add_note(notes, f"The schema of {what} is changed: {WHY[name]}")
-    return without(dict(changed), quirks.schema_lacks, notes, what)
+    apply = _apply_rules if len(text) <= MAX_CACHED else _apply_rules.__wrapped__
+    changed, applied = apply(text, quirks.schema_rules)
+    for name in applied:
+        add_note(notes, f"The schema of {subject} is changed: {WHY[name]}")
+    return without(dict(changed), quirks.schema_lacks, notes, subject)
 
 
 def changed(schema: Object, names: Sequence[str]) -> Object:
-    """The schema with rules applied to it, by their names, and without keywords that are named behind a `-`."""
+    """Returns the schema with the named rules applied, and without the keywords that are named as `-KEYWORD`."""
     given: Any = schema
     for name in names:
         if name in RULES:
@@ -81,13 +90,20 @@ def changed(schema: Object, names: Sequence[str]) -> Object:
     return without(dict(given), lacks, [], "a tool")
 
 
-def without(schema: dict[str, Any], keywords: Sequence[str], notes: list[str], what: str) -> dict[str, Any]:
-    """The schema without keywords that the upstream does not know; what they mean is in the descriptions."""
+def without(schema: dict[str, Any], keywords: Sequence[str], notes: list[str], subject: str) -> dict[str, Any]:
+    """Returns the schema without unknown keywords; the descriptions contain their constraints.
+
+    Args:
+        schema: The schema.
+        keywords: The keywords to remove; only those in OPTIONAL are removed.
+        notes: Collects what was changed.
+        subject: What the schema belongs to, for the notes.
+    """
     if not keywords:
         return schema
     changed = _everywhere(partial(_without, keywords=frozenset(keywords) & OPTIONAL))(schema)
     if changed != schema:
-        add_note(notes, f"The schema of {what} is changed: this upstream does not know {', '.join(keywords)}")
+        add_note(notes, f"The schema of {subject} is changed: this upstream does not know {', '.join(keywords)}")
     return dict(changed)
 
 
@@ -95,24 +111,24 @@ def _without(node: dict[str, Any], keywords: frozenset[str]) -> Mapping[str, Any
     gone = {key: value for key, value in node.items() if key in keywords}
     if not gone:
         return node
-    said = [f"{key}: {json_text.dumps(value)}" for key, value in gone.items() if key not in _HINTS]
-    return _described({key: value for key, value in node.items() if key not in gone}, said)
+    sentences = [f"{key}: {json_text.dumps(value)}" for key, value in gone.items() if key not in _HINTS]
+    return _described({key: value for key, value in node.items() if key not in gone}, sentences)
 
 
-@lru_cache(256)
-def _fitted(text: str, rules: tuple[str, ...]) -> tuple[Object, list[str]]:
-    """The schema in a text, and which rules changed its meaning. An agent sends the same tools with every request."""
-    given: Any = json_text.loads(text.encode(errors="surrogatepass"))
-    why: list[str] = []
+@lru_cache(256)  # an agent sends the same tools with every request
+def _apply_rules(text: str, rules: tuple[str, ...]) -> tuple[Object, list[str]]:
+    """Applies rules to the schema in a text; returns it with the names of the rules that changed its meaning."""
+    schema: Any = json_text.loads(text.encode(errors="surrogatepass"))
+    applied: list[str] = []
     for name in rules:
-        changed = RULES[name](given)
-        why += [name] if name in WHY and changed != given else []
-        given = changed
-    return given, why
+        changed = RULES[name](schema)
+        applied += [name] if name in WHY and changed != schema else []
+        schema = changed
+    return schema, applied
 
 
 def of_object(schema: Object) -> dict[str, Any]:
-    """The schema as that of an object that tells its properties: OpenAI refuses any other for a tool."""
+    """The schema with `type: object` and `properties`: OpenAI refuses a tool without them."""
     given = schema if "type" in schema else {"type": "object", "properties": {}, **schema}
     return {**given, "properties": given.get("properties", {})} if given["type"] == "object" else dict(given)
 
@@ -135,22 +151,22 @@ def _cleaned(node: Any, formats: frozenset[str], notes: list[str]) -> Any:
 
 
 def _inside(node: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """The node with each schema right inside it changed."""
-    made: dict[str, Any] = {}
+    """Applies `change` to each direct subschema of a node."""
+    changed: dict[str, Any] = {}
     for key, value in node.items():
         if key in _OF_ONE and not isinstance(value, list):
-            made[key] = change(value)
+            changed[key] = change(value)
         elif key in (*_OF_ONE, *_OF_MANY) and isinstance(value, list):  # `items` was a list before 2020-12
-            made[key] = [change(inner) for inner in value]
+            changed[key] = [change(inner) for inner in value]
         elif key in _BY_NAME and isinstance(value, Mapping):
-            made[key] = {name: change(inner) for name, inner in value.items()}
+            changed[key] = {name: change(inner) for name, inner in value.items()}
         else:
-            made[key] = value
-    return made
+            changed[key] = value
+    return changed
 
 
 def _schemas(node: Any) -> Iterator[Any]:
-    """The schemas right inside a node."""
+    """The direct subschemas of a node."""
     if isinstance(node, Mapping):
         for key, value in node.items():
             if key in _OF_ONE and not isinstance(value, list):
@@ -162,7 +178,7 @@ def _schemas(node: Any) -> Iterator[Any]:
 
 
 def is_strict(node: Any) -> bool:
-    """Whether OpenAI's strict mode takes a schema: each object has no other members than these, and requires them all."""
+    """Whether OpenAI's strict mode accepts a schema: each object requires all its properties and allows no others."""
     if not isinstance(node, Mapping):
         return True
     if node.get("type") == "object" or "properties" in node:
@@ -184,7 +200,7 @@ _STRICT_LACKS = words(
 
 
 def is_recursive(schema: Object) -> bool:
-    """Whether a local reference leads back to where it stands: Anthropic's structured outputs refuse that."""
+    """Whether a local reference is recursive: Anthropic's structured outputs refuse such schemas."""
     try:
         _inlined(schema, schema, [], [MAX_NODES], strict=True)
     except _Recursive:
@@ -193,11 +209,14 @@ def is_recursive(schema: Object) -> bool:
 
 
 class _Recursive(Exception):
-    """A reference leads back, or the schema grows without end."""
+    """A reference is recursive, or the inlined schema exceeds MAX_NODES."""
 
 
 def _inlined(node: Any, root: Object, on: list[str], left: list[int], *, strict: bool = False) -> Any:
-    """The node with local references replaced by what they stand for; one that leads back is any value."""
+    """The node with local references inlined; a recursive one is removed, so that it accepts any value.
+
+    `on`: the references being inlined; `left`: the nodes still allowed, counted down.
+    """
     left[0] -= 1
     if isinstance(node, Mapping) and isinstance(node.get("$ref"), str):
         path = node["$ref"]
@@ -240,7 +259,7 @@ def _without_references(schema: Object) -> Object:
 
 
 def _flat_root(schema: Object) -> Object:
-    """The union at the root as one object, with its meaning in the description; a reference at the root as what it stands for."""
+    """Merges the union at the root into one object and describes it; inlines a reference at the root."""
     if isinstance(schema.get("$ref"), str) and (target := _target(schema, schema["$ref"])) is not None and target is not schema:
         schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
     if not any(key in schema for key in (*_UNIONS, "not", "enum", "if")) and schema.get("type", "object") == "object":
@@ -248,7 +267,7 @@ def _flat_root(schema: Object) -> Object:
     kept = {key: value for key, value in schema.items() if key not in (*_UNIONS, "not", "enum", "if", "then", "else", "type")}
     properties = dict(kept.get("properties") or {})
     required = [name for name in kept.get("required") or () if isinstance(name, str)]
-    said: list[str] = []
+    sentences: list[str] = []
     for key in _UNIONS:
         branches = [_resolved(branch, schema) for branch in schema.get(key) or () if isinstance(branch, Mapping)]
         if not branches:
@@ -261,12 +280,13 @@ def _flat_root(schema: Object) -> Object:
             required = list(dict.fromkeys([*required, *(name for names in needs for name in names)]))
             continue
         required = list(dict.fromkeys([*required, *(name for name in needs[0] if all(name in names for names in needs))]))
-        said.append("Give one of: " + "; ".join(map(_branch_words, branches)))
-    said += [f"{word}: {json_text.dumps(schema[key])}" for key, word in (("not", "Not"), ("enum", "One of")) if key in schema]
+        sentences.append("Give one of: " + "; ".join(map(_branch_words, branches)))
+    others = (("not", "Not"), ("enum", "One of"))
+    sentences += [f"{word}: {json_text.dumps(schema[key])}" for key, word in others if key in schema]
     flat: dict[str, Any] = {"type": "object", **kept, "properties": properties}
     if required:
         flat["required"] = required
-    return _described(flat, said)
+    return _described(flat, sentences)
 
 
 def _resolved(branch: Mapping[str, Any], root: Object) -> Mapping[str, Any]:
@@ -275,7 +295,7 @@ def _resolved(branch: Mapping[str, Any], root: Object) -> Mapping[str, Any]:
 
 
 def _either(one: Any, other: Any) -> Any:
-    """What fits one of two branches; `const`s of both are an enum."""
+    """The schema of a property that two branches have: an enum of their `const` values, or `anyOf`."""
     if one is None or one == other:
         return other
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -294,7 +314,7 @@ def _values(schema: Mapping[str, Any]) -> list[Any]:
 
 
 def _branch_words(branch: Mapping[str, Any]) -> str:
-    """A branch in a few words: what it requires, or else has."""
+    """The short text for a branch: the properties that it requires, or else has."""
     names = branch.get("required") or list(branch.get("properties") or ())
     values = {name: _values(inner) for name, inner in (branch.get("properties") or {}).items() if isinstance(inner, Mapping)}
     words = [f"{name} = {json_text.dumps(values[name][0])}" if len(values.get(name, ())) == 1 else str(name) for name in names]
@@ -303,14 +323,14 @@ def _branch_words(branch: Mapping[str, Any]) -> str:
     return f"{text} ({title})" if isinstance(title, str) and len(title) <= 80 else text
 
 
-def _described(node: Mapping[str, Any], said: Sequence[str]) -> dict[str, Any]:
+def _described(node: Mapping[str, Any], sentences: Sequence[str]) -> dict[str, Any]:
     given = node.get("description")
-    text = ". ".join([*([given.rstrip(".")] if isinstance(given, str) and given else []), *said])
-    return {**node, "description": text} if said else dict(node)
+    text = ". ".join([*([given.rstrip(".")] if isinstance(given, str) and given else []), *sentences])
+    return {**node, "description": text} if sentences else dict(node)
 
 
 def _everywhere(change: Callable[[dict[str, Any]], Mapping[str, Any]], *, depth: int = 0) -> Callable[[Any], Any]:
-    """A rule for each schema inside a schema, the inner ones first."""
+    """Makes a rule that applies `change` to each subschema of a schema, the inner ones first."""
 
     def changed(node: Any, depth: int = depth) -> Any:
         if not isinstance(node, Mapping) or depth > MAX_DEPTH:
@@ -321,7 +341,7 @@ def _everywhere(change: Callable[[dict[str, Any]], Mapping[str, Any]], *, depth:
 
 
 def _valid(node: dict[str, Any]) -> Mapping[str, Any]:
-    """What is no schema of draft 2020-12, or no use as one, as what was meant."""
+    """Corrects what is not valid in draft 2020-12."""
     made: dict[str, Any] = {}
     for key, value in node.items():
         if value is None and key not in ("default", "const", "example"):
@@ -358,7 +378,7 @@ def _with_items(node: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _lifted(node: dict[str, Any]) -> Mapping[str, Any]:
-    """`required: true` of a property, as draft 3 had it, stands in the object's list."""
+    """Moves `required: true` of a property (draft 3) to the object's list."""
     properties = node.get("properties")
     if not isinstance(properties, Mapping):
         return node
@@ -399,7 +419,7 @@ def _without_const(node: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _typed_branches(node: dict[str, Any]) -> Mapping[str, Any]:
-    """Moonshot wants the type inside the branches of anyOf, and not beside it."""
+    """Moves `type` into the branches of `anyOf`, where Moonshot requires it."""
     branches = node.get("anyOf")
     if not isinstance(branches, list) or "type" not in node:
         return node
@@ -408,21 +428,21 @@ def _typed_branches(node: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _without_bare_required(node: dict[str, Any]) -> Mapping[str, Any]:
-    """Fireworks does not understand a branch of `required` alone."""
+    """Removes branches with only `required`, which Fireworks refuses."""
     for key in ("anyOf", "oneOf", "allOf"):
         branches = node.get(key)
         if not isinstance(branches, list):
             continue
         kept = [branch for branch in branches if not (isinstance(branch, Mapping) and branch.keys() == {"required"})]
         if len(kept) < len(branches):
-            said = "; ".join(_branch_words(branch) for branch in branches if isinstance(branch, Mapping))
+            choices = "; ".join(_branch_words(branch) for branch in branches if isinstance(branch, Mapping))
             rest = {name: value for name, value in node.items() if name != key}
-            node = _described({**rest, **({key: kept} if kept else {})}, [f"Give one of: {said}"])
+            node = _described({**rest, **({key: kept} if kept else {})}, [f"Give one of: {choices}"])
     return node
 
 
 def _nameable(node: dict[str, Any]) -> Mapping[str, Any]:
-    """Anthropic refuses other names of properties."""
+    """Removes properties with names that Anthropic refuses."""
     properties = node.get("properties")
     if not isinstance(properties, Mapping) or all(map(_PROPERTY.fullmatch, properties)):
         return node
@@ -444,7 +464,7 @@ RULES: Mapping[str, Callable[[Any], Any]] = {
     "bare_required": _everywhere(_without_bare_required),
 }
 
-WHY = {  # but for rules that change no meaning
+WHY = {  # without the rules that keep the meaning
     "valid": "upstreams refuse what is not JSON Schema",
     "refs": "this upstream takes no references in it",
     "root": "this upstream takes no union at its root; what it means is in the description",
@@ -465,7 +485,7 @@ _FORMATS = words("date-time time date duration email hostname uri ipv4 ipv6 uuid
 
 
 def closed(schema: Object) -> dict[str, Any]:
-    """The schema of an answer as Anthropic's structured outputs take it: each object closed, no keyword that they refuse."""
+    """Returns the schema for Anthropic's structured outputs: each object closed, and without the keywords they refuse."""
     valid = RULES["valid"](schema)
     return _everywhere(_closed)(valid)  # type: ignore[no-any-return]
 

@@ -1,10 +1,10 @@
-"""What a provider's own tools did in earlier turns, as text: no other provider can have it as it was.
+"""Converts calls and results of a provider's own tools in earlier turns to text, which any other provider accepts.
 
     Messages    {"type": "server_tool_use", "name": "code_execution", "input": {"code": "1+1"}}    code_execution_tool_result
                 {"type": "web_fetch_tool_result", "content": {"url": "…", "content": {…}}}         mcp_tool_use, mcp_tool_result
     Responses   {"type": "code_interpreter_call", "code": "1+1", "outputs": […]}    file_search_call, mcp_call …
 
-Web searches are elsewhere (web_search.py): the answer behind them has what was found.
+web_search.py handles web searches: the answer after them contains what was found.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,16 +13,16 @@ from typing import Any
 from ..core import json_text
 
 MAX_TEXT = 20_000
-"""Characters of one result that are told: as many as a page of a book has ten times."""
+"""Characters of one result that are kept: about ten pages."""
 
 COMPUTERS = ("computer", "browser_toolset")
-"""How the types of tools begin that see a screen: each API has other actions."""
+"""Prefixes of the types of tools that see a screen. Each API has different actions for these, so they cannot be translated."""
 
 NO_COMPUTER = "the tool {} needs an upstream of the client's own API: another has other actions, or none"
 
 
 def as_text(block: Mapping[str, Any]) -> str:
-    """A block or an item as text; empty where it says nothing that is of use to another model."""
+    """The text of a block or item; empty if it has nothing of use to another model."""
     return "\n".join(_lines(block))[:MAX_TEXT]
 
 
@@ -64,7 +64,7 @@ def _lines(block: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _shown(given: Mapping[str, Any]) -> str:
-    """Code or a command as it is, where that is all."""
+    """A single string argument, such as code, unquoted; otherwise JSON."""
     only = next(iter(given.values())) if len(given) == 1 else None
     return only if isinstance(only, str) else json_text.dumps(given)
 

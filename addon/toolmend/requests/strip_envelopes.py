@@ -1,14 +1,11 @@
-"""Our envelopes go back to nobody but us: what is done where a conversation goes on at an upstream without a translation.
+"""Removes toolmend's envelopes (reasoning_state.py) from requests that are forwarded without translation.
 
     {"type": "thinking", "thinking": "…", "signature": "toolmend1.details.W3…"}     the upstream would refuse the signature
 
-Web searches that another upstream made go too, and citations of what they found. A summary of the conversation that was written
-here (compaction.py) is the user's text then.
-
-A client sends the reasoning of a routed model along when its user turns to another one. Anthropic and OpenAI check their seals,
-and answer 400 to one that they did not make; so reasoning that only another upstream can read is taken out.
-
-Rule of this file: a request without an envelope of ours is the same object afterwards.
+When the user switches models, the client sends the reasoning of a routed model to another upstream. Anthropic and OpenAI check
+signatures and answer 400 to one that they did not make, so reasoning that only the other upstream can read is removed. Web
+searches of the other upstream and citations of their results are removed too. A summary that toolmend wrote (compaction.py)
+becomes the user's text.
 """
 
 from collections.abc import Mapping
@@ -19,14 +16,21 @@ from ..core.reasoning_state import MARK, opened
 from . import compaction
 
 _CHECKS = ("anthropic.com", "googleapis.com", "amazonaws.com")
-"""Hosts that check signatures; others want the thinking back, and any signature will do."""
+"""Hosts that check signatures; others require the thinking, with any signature."""
 
 
-def unsealed(request: Mapping[str, Any], api: str, host: str) -> Mapping[str, Any]:
-    """The request in the API `api` as the upstream at `host` can take it."""
+def without_envelopes(request: Mapping[str, Any], api: str, host: str) -> Mapping[str, Any]:
+    """Returns the request without envelopes; the same object if it has none.
+
+    Args:
+        request: The request.
+        api: Its API.
+        host: The upstream's host.
+    """
     match api:
         case "messages":
-            return _each(_whole(request), "messages", lambda message: _message(message, checks=host.endswith(_CHECKS)))
+            checks = host.endswith(_CHECKS)
+            return _each(_without_summary(request), "messages", lambda message: _message(message, checks=checks))
         case "responses":
             return _each(request, "input", _item)
         case "chat":
@@ -35,7 +39,7 @@ def unsealed(request: Mapping[str, Any], api: str, host: str) -> Mapping[str, An
 
 
 def _each(container: Mapping[str, Any], name: str, change: Any) -> Mapping[str, Any]:
-    """A container with the changed entries of one of its lists, without those that are None; itself if none has changed."""
+    """Applies `change` to the entries of a list in a container and drops those that become None; same object if none changes."""
     entries = container.get(name)
     if not isinstance(entries, list):
         return container
@@ -45,8 +49,8 @@ def _each(container: Mapping[str, Any], name: str, change: Any) -> Mapping[str, 
     return {**container, name: [entry for entry in changed if entry is not None]}
 
 
-def _whole(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A request of Messages without a summary of ours."""
+def _without_summary(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A Messages request with a summary by toolmend as the user's text."""
     messages = request.get("messages")
     if not isinstance(messages, list):
         return request
@@ -64,19 +68,19 @@ def _message(message: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] |
 
 
 def _without_searches(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message without the searches that another upstream made, block and result, and the citations of what they found."""
+    """A message without the searches of another upstream (call and result), and without citations of their results."""
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
     results = [block for block in blocks if block.get("type") == RESULT and isinstance(block.get("content"), list)]
-    ours = {block.get("tool_use_id") for block in results if any(map(_is_sealed, block["content"]))}
-    changed = _each(message, "content", _uncited)
-    if not ours:
+    sealed = {block.get("tool_use_id") for block in results if any(map(_is_sealed, block["content"]))}
+    changed = _each(message, "content", _without_citations)
+    if not sealed:
         return changed
-    kept = [block for block in changed["content"] if not (isinstance(block, Mapping) and _search_of(block) in ours)]
+    kept = [block for block in changed["content"] if not (isinstance(block, Mapping) and _search_id(block) in sealed)]
     return {**changed, "content": kept}
 
 
-def _search_of(block: Mapping[str, Any]) -> Any:
+def _search_id(block: Mapping[str, Any]) -> Any:
     return block.get({"server_tool_use": "id", RESULT: "tool_use_id"}.get(str(block.get("type")), ""))
 
 
@@ -85,7 +89,7 @@ def _is_sealed(entry: Any) -> bool:
     return any(isinstance(text, str) and text.startswith(MARK) for text in sealed)
 
 
-def _uncited(block: Mapping[str, Any]) -> Mapping[str, Any]:
+def _without_citations(block: Mapping[str, Any]) -> Mapping[str, Any]:
     cited = block.get("citations")
     if not (isinstance(cited, list) and any(map(_is_sealed, cited))):
         return block
@@ -105,13 +109,13 @@ def _item(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if item.get("type") in compaction.ITEMS and compaction.has_own_summary(item):
         return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": compaction.summary_text(item)}]}
     text = item.get("encrypted_content")
-    ours = item.get("type") == "reasoning" and isinstance(text, str) and text.startswith(MARK)
-    return None if ours else item
+    is_envelope = item.get("type") == "reasoning" and isinstance(text, str) and text.startswith(MARK)
+    return None if is_envelope else item
 
 
 def _details(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _each(message, "reasoning_details", lambda entry: None if _is_ours(entry) else entry)
+    return _each(message, "reasoning_details", lambda entry: None if _is_envelope(entry) else entry)
 
 
-def _is_ours(entry: Mapping[str, Any]) -> bool:
+def _is_envelope(entry: Mapping[str, Any]) -> bool:
     return any(isinstance(text := entry.get(name), str) and text.startswith(MARK) for name in ("signature", "data"))

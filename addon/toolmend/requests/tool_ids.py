@@ -1,11 +1,12 @@
-"""The ids of calls, as an upstream takes them.
+"""Converts the ids of calls to ids that the upstream accepts.
 
-    any        what the client has          40, 64     up to so many characters: OpenAI's Chat Completions, Responses
+    any        the client's id              40, 64     up to 40 or 64 characters: OpenAI's Chat Completions, Responses
     kimi       functions.NAME:IDX, IDX counts the calls of the conversation (the model was trained on these)
     mistral    nine letters and digits      messages   letters, digits, `_` and `-`
 
-Rule of this file: an id that is taken stays, but no two calls of a conversation have one. What another becomes depends on
-the id alone, Kimi's on its place; the results follow their calls, so that nothing need be remembered between requests.
+1. A legal id stays, unless an earlier call of the conversation has it.
+2. A new id is a hash of the old one, or for Kimi the call's position. Results get the ids of their calls. So the ids are equal in
+   each request of a conversation, without any state between requests.
 """
 
 import re
@@ -20,7 +21,7 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 @value
 class Style:
-    """`legal`: what is taken. `new`: of the call's `name` and `number`, or of the `hex` or `word` of its id's hash."""
+    """`legal`: matches legal ids. `new`: format of a new id, from the call's `name` and `number`, or the hash of its id."""
 
     legal: re.Pattern[str]
     new: str
@@ -41,7 +42,7 @@ STYLES: Mapping[str, Style] = {
 
 
 class _Hash:
-    """Of an id; not every style asks for it."""
+    """The hash of an id, computed on access: not every style uses it."""
 
     def __init__(self, id_: str) -> None:
         self._id = id_
@@ -59,39 +60,39 @@ class _Hash:
 
 
 def with_ids(conversation: Conversation, style: str) -> Conversation:
-    """The conversation with ids that the upstream takes. Each result stands behind its call, as turn_order.py leaves them."""
+    """Returns the conversation with ids of the style `style`. Results stand after their calls (see turn_order.py)."""
     row = STYLES[style]
-    said = [turn for turn in conversation.turns if turn.role == "assistant"]
-    uses = [part for turn in said for part in turn.parts if isinstance(part, ToolUse)]
+    assistant = [turn for turn in conversation.turns if turn.role == "assistant"]
+    uses = [part for turn in assistant for part in turn.parts if isinstance(part, ToolUse)]
     if not uses:
         return conversation
     used: set[str] = set()
-    new: dict[str, list[str]] = {}  # of the calls of the last assistant turn, in their order
+    new: dict[str, list[str]] = {}  # old id → new ids, of the calls of the last assistant turn in order
 
-    def called(part: Part) -> Part:
+    def call_with_id(part: Part) -> Part:
         if not isinstance(part, ToolUse):
             return part
         id_ = part.id
         if not row.legal.fullmatch(id_) or id_ in used:
-            id_ = _made(row, part, len(used), used)  # of what stands before it alone: later turns change no earlier one
+            id_ = _new_id(row, part, len(used), used)  # depends on earlier calls only, so later turns do not change it
         used.add(id_)
         new.setdefault(part.id, []).append(id_)
         return part if id_ == part.id else replace(part, id=id_)
 
-    def answered(part: Part) -> Part:
-        given = isinstance(part, ToolResult) and new.get(part.id)
-        return replace(part, id=given.pop(0)) if given else part
+    def result_with_id(part: Part) -> Part:
+        ids = isinstance(part, ToolResult) and new.get(part.id)
+        return replace(part, id=ids.pop(0)) if ids else part
 
     turns: list[Turn] = []
     for turn in conversation.turns:
         if turn.role == "assistant":
             new.clear()
-        fitting = {"assistant": called, "tool": answered}.get(turn.role)
-        turns.append(replace(turn, parts=tuple(map(fitting, turn.parts))) if fitting else turn)
+        with_id = {"assistant": call_with_id, "tool": result_with_id}.get(turn.role)
+        turns.append(replace(turn, parts=tuple(map(with_id, turn.parts))) if with_id else turn)
     return replace(conversation, turns=tuple(turns))
 
 
-def _made(row: Style, use: ToolUse, number: int, taken: set[str]) -> str:
+def _new_id(row: Style, use: ToolUse, number: int, taken: set[str]) -> str:
     salt = ""
     while True:
         id_ = row.new.format(name=use.name, number=number, hash=_Hash(use.id + salt))

@@ -25,9 +25,9 @@ from .names import with_legal_names
 from .prompted import left_out, prompted
 from .request_limits import Quirks, quirks_for
 from .responses import api as responses
-from .strip_envelopes import unsealed
+from .strip_envelopes import without_envelopes
 from .tool_ids import with_ids
-from .turn_order import tidied
+from .turn_order import normalised
 
 type Read = Callable[[Mapping[str, Any], list[str]], Conversation]
 type Write = Callable[[Conversation, Quirks, list[str]], dict[str, Any]]
@@ -136,7 +136,7 @@ def _translate(
         custom = frozenset()
     if not same:
         conversation = without_conflicts(conversation, quirks, upstream, notes)
-    conversation = tidied(conversation, quirks, notes, system_inside=quirks.system_inside or same)
+    conversation = normalised(conversation, quirks, notes, system_inside=quirks.system_inside or same)
     if not same:
         conversation = with_breakpoints(conversation, quirks, notes)
     conversation, names = with_legal_names(conversation, quirks.tool_name)
@@ -179,5 +179,6 @@ def _within_api(
 ) -> Translated:
     """The request for an upstream with the client's API."""
     notes: list[str] = []
-    forwarded = edited({**unsealed(request, api, host), **({"model": model} if model else {})}, map(edit_of, edits), notes)
+    forwarded = {**without_envelopes(request, api, host), **({"model": model} if model else {})}
+    forwarded = edited(forwarded, map(edit_of, edits), notes)
     return Translated(forwarded, tools.OF[api](forwarded), notes=tuple(notes), facts=facts or {}, edits=tuple(edits))

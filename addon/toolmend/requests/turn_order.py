@@ -1,10 +1,10 @@
-"""The order of turns, as every upstream wants it.
+"""Normalises the order of turns to one that every upstream accepts.
 
-    assistant [a, b] · user · tool [b] · system        →    assistant [a, b] · tool [b's, a's: missing] · user [… reminder]
+    assistant [a, b] · user · tool [b] · system        →    assistant [a, b] · tool [a: missing, b] · user [… reminder]
 
-Rule of this file: the results of an assistant's calls are the turn behind it, one for each call and in their order. A call
-without a result gets one that says so; a result without a call is the user's text. Turns of the same role are one; those of
-the system, which only some upstreams take anywhere, are one where it has to come first.
+1. The turn after an assistant's calls has their results, one per call, in the order of the calls.
+2. A call without a result gets an error result; a result without a call becomes the user's text.
+3. Adjacent turns of one role are merged. Where the system turn must come first, there is only one.
 """
 
 from collections import deque
@@ -24,16 +24,24 @@ _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 
 
 CONTINUE = "(Go on exactly where your last message ends.)"
-"""What the user says after an assistant's message that is to be continued, where an upstream wants the user to speak last."""
+"""User message after an assistant message to continue, for upstreams that require a user message at the end."""
 
 BEGINNING = "(The beginning is left out.)"
-"""What the user says in front of an assistant that speaks first, as where a client cut the conversation: Messages refuses it
-(langchain4j#940, chatbot-ui#1656). It refuses a system alone, too (langchain#30764)."""
+"""User message before a leading assistant message, as when a client cut the conversation: Messages refuses such a request
+(langchain4j#940, chatbot-ui#1656). It refuses a request with only a system prompt as well (langchain#30764)."""
 
 EMPTY = "(The message is empty.)"
 
-def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, system_inside: bool) -> Conversation:
-    """The conversation in order. Without `system_inside`, the system speaks once; what it says later on is the user's text."""
+
+def normalised(conversation: Conversation, quirks: Quirks, notes: list[str], *, system_inside: bool) -> Conversation:
+    """Returns the conversation with its turns in order.
+
+    Args:
+        conversation: The conversation.
+        quirks: What the upstream accepts.
+        notes: Collects what was added.
+        system_inside: Whether system turns may follow other turns; otherwise later ones become the user's text.
+    """
     turns = conversation.turns
     if not quirks.blank:
         turns = tuple(replace(turn, parts=tuple(_not_blank(turn.parts))) for turn in turns)
@@ -42,7 +50,7 @@ def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, syst
             turns = (Turn("user", (TextPart(EMPTY),)),)
     if not system_inside:
         turns = tuple(_reminders(turns))
-    turns = tuple(_merged(_adjacent(tuple(_merged(turns)), notes)))
+    turns = tuple(_merged(_with_results(tuple(_merged(turns)), notes)))
     if quirks.needs_user and turns and not any(turn.role == "user" for turn in turns):
         add_note(notes, "A message of the user is added: this upstream wants one")
         count = len(list(takewhile(_OF_SYSTEM, turns)))
@@ -54,9 +62,9 @@ def tidied(conversation: Conversation, quirks: Quirks, notes: list[str], *, syst
 
 
 def placed(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns with the system's where Messages takes them: after the user's, and before the assistant's or last.
+    """Returns the turns with system turns only where Messages accepts them: after a user turn, and last or before an assistant.
 
-    Elsewhere what it says is the user's text. The first turns, which Messages has apart, stay.
+    Other system turns become the user's text. Leading ones stay; Messages has a separate field for these.
     """
     leading = list(takewhile(_OF_SYSTEM, turns))
     made: list[Turn] = []
@@ -75,7 +83,7 @@ def placed(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def _not_blank(parts: Sequence[Part]) -> Iterable[Part]:
-    """The parts without text of nothing but white space, which says nothing and is refused."""
+    """The parts without text that is only white space, which upstreams refuse."""
     for part in parts:
         if isinstance(part, TextPart | RefusalPart) and not part.text.strip():
             continue
@@ -83,7 +91,7 @@ def _not_blank(parts: Sequence[Part]) -> Iterable[Part]:
 
 
 def _reminders(turns: Sequence[Turn]) -> Iterable[Turn]:
-    """The templates of Qwen 3.5, Mistral and others refuse a second turn of the system, or pass over it."""
+    """Later system turns as the user's reminders: the templates of Qwen 3.5, Mistral and others refuse or ignore them."""
     leading = list(takewhile(_OF_SYSTEM, turns))
     if leading:
         yield _as_one(leading)
@@ -103,23 +111,24 @@ def _as_one(turns: Sequence[Turn]) -> Turn:
 
 
 def _merged(turns: Iterable[Turn]) -> Iterable[Turn]:
-    """Neighbours of the same role as one; those of the system stay, and so do those of different names. Empty ones go."""
-    said = [turn for turn in turns if turn.parts]
-    roles = [turn.role for turn in said]
-    if not any(map(eq, roles, roles[1:])):  # most often
-        yield from said
+    """Merges adjacent turns of one role and name, except system turns, and drops empty turns."""
+    filled = [turn for turn in turns if turn.parts]
+    roles = [turn.role for turn in filled]
+    if not any(map(eq, roles, roles[1:])):  # the usual case
+        yield from filled
         return
-    for _, group in groupby(said, _SPEAKER):
-        together = list(group)
-        if len(together) == 1 or together[0].of_system:
-            yield from together
+    for _, group in groupby(filled, _SPEAKER):
+        adjacent = list(group)
+        if len(adjacent) == 1 or adjacent[0].of_system:
+            yield from adjacent
         else:
-            yield _as_one(together)
+            yield _as_one(adjacent)
 
 
-def _adjacent(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
+def _with_results(turns: tuple[Turn, ...], notes: list[str]) -> Iterable[Turn]:
+    """The turns with each assistant's results in the next turn."""
     results: dict[int, ToolResult] = {}  # by the identity of the call
-    waiting: dict[str, deque[ToolUse]] = {}  # those of the last turn in front: the ids of many count anew from 0
+    waiting: dict[str, deque[ToolUse]] = {}  # id → calls without a result, latest turn first: many models restart ids at 0
     orphans: set[int] = set()
     for turn in turns:
         if turn.role == "assistant":

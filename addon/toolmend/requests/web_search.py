@@ -1,4 +1,4 @@
-"""The web search that a provider runs, from one API's form to another's.
+"""Translates the provider's web search tool, and earlier searches, between the forms of the APIs.
 
     Messages     {"type": "web_search_20250305", "name": "web_search", "max_uses": 8, "allowed_domains": […], "user_location": …}
     Responses    {"type": "web_search", "filters": {"allowed_domains": […]}, "user_location": {…}, "search_context_size": "low"}
@@ -6,8 +6,8 @@
                  "web_search_options": {"search_context_size": "low", "user_location": {"approximate": {…}}}   OpenAI, Perplexity
                  {"type": "browser_search"}    "enable_search": true    {"type": "web_search", "web_search": {…}}  Groq, Qwen, GLM
 
-`Quirks.search_tool` is the upstream's form. Where it has none, the writers leave the tool out, and a request that is for a search
-alone is not sent at all (`Unsearched`): the model would make results up.
+`Quirks.search_tool` is the upstream's form. If the upstream has no search, the writers leave the tool out, and a request that
+asks only for a search is not sent (`Unsearched`): the model would invent results.
 """
 
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ from .request_limits import Quirks
 NAME = "web_search"
 
 ASKED = "Perform a web search for the query:"
-"""What Claude Code puts in front of a query in a request that is for a search alone."""
+"""Claude Code's prefix of the query, in a request that asks only for a search."""
 
 SOURCES = "web_search_call.action.sources"
-"""What `include` asks for to get the sources of web searches."""
+"""The value of `include` that requests the sources of web searches."""
 
 SETTING = "`search_tool` in its [[provider]] names one that it has"
-"""What helps where an upstream has a search that is not known here."""
+"""Advice for an upstream whose search toolmend does not know."""
 
 _ROUTER = "openrouter:web_search"
 _BROWSER = "browser_search"
@@ -41,11 +41,11 @@ _TAKEN: Mapping[str, tuple[str, ...]] = {
     _ROUTER: (*_LOCATED, "search_context_size", "max_uses"),
     _OPTIONS: ("user_location", "search_context_size"),
 }
-"""What the forms of Chat Completions take; others take nothing."""
+"""Fields that the forms of Chat Completions accept; other forms accept none."""
 
 
 class Unsearched(RequestError):
-    """The request is for a web search alone, and the upstream has none. `query`: what is searched for."""
+    """The request asks only for a web search, and the upstream has none. `query`: the query of the search."""
 
     def __init__(self, query: str) -> None:
         super().__init__(f"the upstream runs no web search: {SETTING}, or route searches to an upstream that has one")
@@ -53,7 +53,7 @@ class Unsearched(RequestError):
 
 
 def is_search(tool: object) -> bool:
-    """Whether it is a web search, in whichever API."""
+    """Whether a tool is a web search of any API."""
     return isinstance(tool, Other) and _names_search(tool.value)
 
 
@@ -67,7 +67,7 @@ def is_offered(conversation: Conversation, quirks: Quirks) -> bool:
 
 
 def is_forced(conversation: Conversation) -> bool:
-    """Whether the model has to search: the choice names the search, or the search is all there is to choose."""
+    """Whether the model has to search: the choice names the search, or no other tool can be chosen."""
     choice, tools = conversation.tool_choice, conversation.tools
     if choice is None or choice.mode not in ("tool", "required") or not any(map(is_search, tools)):
         return False
@@ -76,7 +76,7 @@ def is_forced(conversation: Conversation) -> bool:
 
 
 def check(conversation: Conversation, quirks: Quirks) -> None:
-    """Raises Unsearched for a request that is for a search alone, where there is none."""
+    """Raises Unsearched if the request asks only for a search and the upstream has none."""
     searches = bool(conversation.tools) and all(map(is_search, conversation.tools))
     if not searches or quirks.search_tool or conversation.api == "chat":
         return
@@ -86,43 +86,50 @@ def check(conversation: Conversation, quirks: Quirks) -> None:
 
 
 def query_of(conversation: Conversation) -> str:
-    """The user's last words."""
-    said = [turn.parts for turn in conversation.turns if turn.role == "user"]
-    texts = [part.text for part in said[-1] if isinstance(part, TextPart)] if said else []
+    """The last text of the last user turn."""
+    users = [turn.parts for turn in conversation.turns if turn.role == "user"]
+    texts = [part.text for part in users[-1] if isinstance(part, TextPart)] if users else []
     return texts[-1].strip() if texts else ""
 
 
 def plugins(request: Mapping[str, Any]) -> list[Other]:
-    """The searches that a request of Chat Completions turns on by members of its own."""
+    """The searches that members of a Chat Completions request turn on."""
     options = request.get(_OPTIONS)
     if isinstance(options, Mapping):
         return [Other("chat", {"type": NAME, **options})]
-    asks = request.get(_SWITCH) is True or any(plugin.get("id") == "web" for plugin in _objects(request.get("plugins")))
-    return [Other("chat", {"type": NAME})] if asks else []
+    searches = request.get(_SWITCH) is True or any(plugin.get("id") == "web" for plugin in _objects(request.get("plugins")))
+    return [Other("chat", {"type": NAME})] if searches else []
 
 
 def is_plugin(name: str, value: object) -> bool:
-    """Whether a member of a request of Chat Completions is that of the search, and says nothing else."""
+    """Whether a member of a Chat Completions request only turns on the search."""
     return name == "plugins" and all(plugin.get("id") == "web" for plugin in _objects(value))
 
 
 def for_messages(tool: Other, quirks: Quirks, notes: list[str], max_calls: Any = None) -> dict[str, Any]:
-    """The tool of Messages. `max_calls`: how often all tools of the provider may be called, of which this is the only one."""
+    """Returns the tool for Messages.
+
+    Args:
+        tool: The client's tool.
+        quirks: `search_tool` is the type of the tool.
+        notes: Collects what was left out.
+        max_calls: The limit of calls to all provider tools, if the search is the only one.
+    """
     given = _read(tool)
     given |= {"max_uses": max_calls} if isinstance(max_calls, int) and "max_uses" not in given else {}
     given.pop("search_context_size", None)
-    said = {"type": quirks.search_tool, "name": NAME}
-    return _written(said, given, (*_LOCATED, "max_uses"), notes)
+    members = {"type": quirks.search_tool, "name": NAME}
+    return _written(members, given, (*_LOCATED, "max_uses"), notes)
 
 
 def for_responses(tool: Other, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    """The tool of Responses."""
+    """Returns the tool for Responses."""
     given = _read(tool)
-    said: dict[str, Any] = {"type": quirks.search_tool}
+    members: dict[str, Any] = {"type": quirks.search_tool}
     if domains := given.pop("allowed_domains", None):
-        said["filters"] = {"allowed_domains": domains}
+        members["filters"] = {"allowed_domains": domains}
     given.pop("max_uses", None)  # see max_calls
-    return _written(said, given, ("user_location", "search_context_size"), notes)
+    return _written(members, given, ("user_location", "search_context_size"), notes)
 
 
 def left_out(tool: Other) -> str:
@@ -132,14 +139,21 @@ def left_out(tool: Other) -> str:
 
 
 def max_calls(conversation: Conversation) -> dict[str, int]:
-    """`max_tool_calls` of Responses, which counts all tools of the provider together: only where the search is the only one."""
+    """`max_tool_calls` of Responses, if the search is the only provider tool: the field limits all of them together."""
     others = [tool for tool in conversation.tools if isinstance(tool, Other)]
-    most = others[0].value.get("max_uses") if len(others) == 1 and is_search(others[0]) else None
-    return {"max_tool_calls": most} if isinstance(most, int) else {}
+    limit = others[0].value.get("max_uses") if len(others) == 1 and is_search(others[0]) else None
+    return {"max_tool_calls": limit} if isinstance(limit, int) else {}
 
 
 def for_chat(tool: Other, quirks: Quirks, notes: list[str], *, forced: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The members of a request of Chat Completions that turn the search on, and its tools. `forced`: the model has to search."""
+    """Returns the members of a Chat Completions request that turn the search on, and its tools.
+
+    Args:
+        tool: The client's tool.
+        quirks: `search_tool` is the form of the search.
+        notes: Collects what was left out.
+        forced: Whether the model has to search.
+    """
     form = quirks.search_tool
     given = _written({}, _read(tool), _TAKEN.get(form, ()), notes)
     match form:
@@ -160,20 +174,27 @@ def for_chat(tool: Other, quirks: Quirks, notes: list[str], *, forced: bool) -> 
 
 
 def restricted(conversation: Conversation, quirks: Quirks, api: str) -> str:
-    """In words, which domains a search may not show, where the upstream's has no field for it; empty where none are named."""
+    """Returns a prompt text that limits the domains of the search, if the upstream's search has no field for these.
+
+    Args:
+        conversation: The conversation, with the client's search tool.
+        quirks: `search_tool` is the upstream's form.
+        api: The upstream's API.
+    """
     given = next((_read(tool) for tool in conversation.tools if is_search(tool) and isinstance(tool, Other)), {})
-    taken = {"messages": _LOCATED, "responses": ("allowed_domains",)}.get(api) or _TAKEN.get(quirks.search_tool, ())
+    accepted = {"messages": _LOCATED, "responses": ("allowed_domains",)}.get(api) or _TAKEN.get(quirks.search_tool, ())
     words = {"allowed_domains": "Of web searches, use results of these domains alone: {}.",
              "blocked_domains": "Of web searches, use no result of these domains: {}."}  # fmt: skip
-    said = [text.format(", ".join(map(str, given[name]))) for name, text in words.items() if name in given and name not in taken]
-    return " ".join(said) if quirks.search_tool else ""
+    missing = [name for name in words if name in given and name not in accepted]
+    texts = [words[name].format(", ".join(map(str, given[name]))) for name in missing]
+    return " ".join(texts) if quirks.search_tool else ""
 
 
-# what was searched before
+# earlier searches
 
 
 def as_items(turn: Turn) -> Turn:
-    """A turn of Messages whose searches, in two blocks each, are items of Responses."""
+    """Converts the searches in a turn of Messages, two blocks each, to items of Responses."""
     blocks = [part.value for part in turn.parts if isinstance(part, Other)]
     answered = {block.get("tool_use_id") for block in blocks if block.get("type") == RESULT}
     queries: dict[Any, str] = {}
@@ -202,11 +223,11 @@ def _item(result: Mapping[str, Any], query: str) -> dict[str, Any]:
 
 
 def query_in(request: Mapping[str, Any]) -> str | None:
-    """What a client of Messages searches the web for: the user's last words. None where it offers no search."""
+    """The query of a Messages request that offers a search: the last text of the user. None if it offers none."""
     if not any(str(tool.get("type")).startswith(NAME) for tool in _objects(request.get("tools"))):
         return None
-    said = [message.get("content") for message in _objects(request.get("messages")) if message.get("role") == "user"]
-    content = said[-1] if said else ""
+    users = [message.get("content") for message in _objects(request.get("messages")) if message.get("role") == "user"]
+    content = users[-1] if users else ""
     blocks = _objects(content) if isinstance(content, list) else [{"text": content}]
     texts = [text for block in blocks if isinstance(text := block.get("text"), str) and text]
     return texts[-1].strip().removeprefix(ASKED).strip() if texts else ""
@@ -233,8 +254,8 @@ def _read(tool: Other) -> dict[str, Any]:
     return {name: given for name, given in found.items() if given not in (None, [], {})}
 
 
-def _written(said: dict[str, Any], given: Mapping[str, Any], known: tuple[str, ...], notes: list[str]) -> dict[str, Any]:
+def _written(members: dict[str, Any], given: Mapping[str, Any], known: tuple[str, ...], notes: list[str]) -> dict[str, Any]:
     for name in given:
         if name not in known:
             add_note(notes, f"`{name}` of the web search is left out: this upstream's has no such field")
-    return {**said, **{name: given[name] for name in known if name in given}}
+    return {**members, **{name: given[name] for name in known if name in given}}

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ...requests.strip_envelopes import unsealed
+from ...requests.strip_envelopes import without_envelopes
 from .. import flow_info
 from .socket_frames import Binary
 
@@ -52,7 +52,7 @@ class SocketCalls:
         Starts the next response.
         """
         self._upstream_ids.clear()
-        request = unsealed(sent, "responses", "")
+        request = without_envelopes(sent, "responses", "")
         unchanged = None if request is sent else json.dumps(request).encode()
         items = request.get("input")
         if not (self._own_calls and request.get("previous_response_id") and isinstance(items, list)):

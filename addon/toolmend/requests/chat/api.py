@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, as requests: both ways."""
+"""Reader and writer of OpenAI Chat Completions requests."""
 
 from .read import read
 from .write import write

@@ -1,8 +1,8 @@
-"""What a message of Chat Completions holds: text and parts, results of tools, the reasoning of earlier turns.
+"""Writes the content of Chat Completions messages: text and parts, results of tools, reasoning of earlier turns.
 
     "Hi"        [{"type": "text", "text": "Hi"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,…"}}]
 
-Rule of this file: a string wherever it says the same. What an upstream cannot see is named in its place.
+Content is a string wherever that is equivalent. A text names each part that the upstream cannot read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ from ..server_tools import as_text
 type Entry = dict[str, Any]
 
 ERROR = "Error: "
-"""In front of what a tool gave when it failed: Chat Completions has no other way to say so."""
+"""Prefix of the result of a failed tool: Chat Completions has no field for that."""
 
 NOTHING = "(The tool gave nothing.)"
-"""Where an upstream refuses an empty content."""
+"""Replaces an empty result, for upstreams that refuse empty content."""
 
 SHOWN = "Shown by the tools above:"
 
@@ -32,20 +32,20 @@ _OPENAI = "openai-responses-v1"
 
 
 class Content:
-    """The content of messages, for one upstream."""
+    """Writes the content of messages for one upstream."""
 
     def __init__(self, quirks: Quirks, notes: list[str]) -> None:
         self.quirks = quirks
         self.notes = notes
 
     def of(self, parts: Sequence[Part]) -> str | list[Entry]:
-        """The parts of a message; most are one text."""
+        """The content for the parts of a message."""
         if len(parts) == 1 and isinstance(text := parts[0], TextPart) and not text.cache:
             return text.text
         return self._short([entry for part in parts for entry in self._entries(part)], parts=self.quirks.parts)
 
     def of_result(self, result: ToolResult, shown: list[Entry]) -> str | list[Entry]:
-        """What a tool gave: text alone. Images and files go to `shown`."""
+        """The text of a tool result. Images and files are appended to `shown`, for the next user message."""
         entries: list[Entry] = []
         for entry in (entry for part in result.parts for entry in self._entries(part)):
             if entry["type"] == "text":
@@ -54,8 +54,8 @@ class Content:
             if not shown:
                 shown.append(_text(SHOWN))
             shown.append(entry)
-            what = "image" if entry["type"] == "image_url" else "file"
-            entries.append(_text(f"[{what} {len(shown) - 1} of those shown below]"))
+            kind = "image" if entry["type"] == "image_url" else "file"
+            entries.append(_text(f"[{kind} {len(shown) - 1} of those shown below]"))
         if result.is_error:
             if entries:
                 entries[0] = {**entries[0], "text": ERROR + entries[0]["text"]}
@@ -118,8 +118,8 @@ class Content:
         data = f"data:{document.media_type};base64,{document.data}"
         return [{"type": "file", "file": {"filename": document.title or "document.pdf", "file_data": data}}]
 
-    def _unseen(self, what: str, why: str) -> list[Entry]:
-        note = f"{what} is left out: {why}"
+    def _unseen(self, part: str, why: str) -> list[Entry]:
+        note = f"{part} is left out: {why}"
         add_note(self.notes, note)
         return [_text(f"[{note}]")]
 
@@ -129,15 +129,15 @@ def _text(text: str) -> Entry:
 
 
 def replayed(thoughts: Sequence[ThinkingPart], quirks: Quirks, notes: list[str]) -> Entry:
-    """The reasoning of an earlier turn, where the upstream wants it."""
+    """The members with the reasoning of an earlier turn, in the upstream's form."""
     if not quirks.replay:
         add_note(notes, "Reasoning of earlier turns is left out: this upstream takes none")
         return {}
     text = "".join(thought.text for thought in thoughts)
     if quirks.replay == "details":
-        said: Entry = {"reasoning": text} if text else {}
+        members: Entry = {"reasoning": text} if text else {}
         details = [entry for index, thought in enumerate(thoughts) for entry in _details(thought, index, notes)]
-        return {**said, "reasoning_details": details} if details else said
+        return {**members, "reasoning_details": details} if details else members
     kinds = [thought.seal.kind if thought.seal else "" for thought in thoughts]
     if "redacted" in kinds or "encrypted" in kinds or not text:
         add_note(notes, "Encrypted reasoning of earlier turns is left out: this upstream did not make it")
@@ -147,9 +147,9 @@ def replayed(thoughts: Sequence[ThinkingPart], quirks: Quirks, notes: list[str])
 
 
 def _details(thought: ThinkingPart, index: int, notes: list[str]) -> list[Mapping[str, Any]]:
-    """The entries of `reasoning_details` for a run of reasoning: as they came, where they came from there.
+    """The entries of `reasoning_details` for one ThinkingPart; the original entries if its seal has them.
 
-    Each has an index of its own, or they would be taken for pieces of one.
+    Entries need different indices, because entries with one index are deltas of one text.
     """
     match thought.seal:
         case ReasoningState("details", data):

@@ -1,6 +1,6 @@
-"""The fields of a Chat Completions request that are neither messages nor tools.
+"""Writes the members of a Chat Completions request that are neither messages nor tools.
 
-Each is what request_limits.py says the upstream takes; what it does not take stands in the notes.
+request_limits.py determines what the upstream accepts; the rest is left out with a note.
 """
 
 from hashlib import sha256
@@ -14,52 +14,59 @@ from ..request_limits import Quirks
 from ..schemas import cleaned, is_strict, without
 
 MAX_USER = 64
-"""Characters of `user`; what is longer, which may be a JSON text that names people, is hashed."""
+"""Characters of `user`; a longer one is hashed. It may be a JSON text that names people."""
 
 FORMAT_NAME = "answer"
-"""Of a response format that has no name: Messages knows none. Always the same, so that a prompt's cache holds."""
+"""The name of a response format that has none, as in Messages. It is constant, for the prompt cache."""
 
 
 def options(conversation: Conversation, quirks: Quirks, notes: list[str], *, with_tools: bool = False) -> dict[str, Any]:
-    """The fields. `with_tools`: the request offers some."""
-    said: dict[str, Any] = {}
+    """Returns the members.
+
+    Args:
+        conversation: The conversation.
+        quirks: What the upstream accepts.
+        notes: Collects what was left out or changed.
+        with_tools: Whether the request offers tools.
+    """
+    members: dict[str, Any] = {}
     if conversation.max_tokens is not None:
-        most = conversation.max_tokens
-        if quirks.max_tokens and most > quirks.max_tokens:
-            add_note(notes, f"`{quirks.max_tokens_field}` is {quirks.max_tokens} instead of {most}: this model gives no more")
-            most = quirks.max_tokens
-        said[quirks.max_tokens_field] = most
+        limit = conversation.max_tokens
+        if quirks.max_tokens and limit > quirks.max_tokens:
+            add_note(notes, f"`{quirks.max_tokens_field}` is {quirks.max_tokens} instead of {limit}: this model gives no more")
+            limit = quirks.max_tokens
+        members[quirks.max_tokens_field] = limit
     thinking = _reasoning(conversation.reasoning, quirks, notes) if conversation.reasoning else {}
     if quirks.keep_thinking and any(isinstance(part, ThinkingPart) for turn in conversation.turns for part in turn.parts):
-        thinking = _kept(thinking, quirks)
+        thinking = _with_kept_thinking(thinking, quirks)
     if quirks.reasoning_split:
-        said["reasoning_split"] = True
+        members["reasoning_split"] = True
     if with_tools:
-        thinking = _beside_tools(thinking, conversation.model, quirks, notes)
+        thinking = _with_tools(thinking, conversation.model, quirks, notes)
     effort = thinking.get("reasoning_effort", quirks.default_effort)
-    said |= sampling(conversation, quirks, notes, effort=effort)
+    members |= sampling(conversation, quirks, notes, effort=effort)
     stops = list(conversation.stop[: quirks.stops])
     if stops:
-        said["stop"] = stops
+        members["stop"] = stops
     if len(stops) < len(conversation.stop):
         which = f"all but the first {len(stops)}" if stops else "all"
         add_note(notes, f"Of the stop sequences {which} are looked for in the answer: this upstream takes no more")
-    said |= thinking
+    members |= thinking
     if conversation.format:
-        said["response_format"] = _format(conversation.format, quirks, notes)
-    said |= user_of(conversation, quirks, notes)
-    said |= shared.written(conversation, quirks, notes, derived=True)
+        members["response_format"] = _format(conversation.format, quirks, notes)
+    members |= user_of(conversation, quirks, notes)
+    members |= shared.written(conversation, quirks, notes, derived=True)
     if conversation.cache and quirks.cache_control:
-        said["cache_control"] = dict(conversation.cache)
+        members["cache_control"] = dict(conversation.cache)
     if conversation.stream:
-        said["stream"] = True
+        members["stream"] = True
         if quirks.include_usage:
-            said["stream_options"] = {"include_usage": True}
-    return said
+            members["stream_options"] = {"include_usage": True}
+    return members
 
 
 def user_of(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, str]:
-    """The field `user`, hashed where it is long; a safety identifier that has a field of its own is not repeated in it."""
+    """The member `user`, hashed if it is long; left out if `safety_identifier` has the same value."""
     user = conversation.user
     if not user or ("safety_identifier" in quirks.options and user == conversation.options.get("safety_identifier")):
         return {}
@@ -70,40 +77,47 @@ def user_of(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dic
 
 
 def sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, effort: str) -> dict[str, Any]:
-    """Temperature, top_p and top_k as the model takes them when it thinks with this effort."""
-    said: dict[str, Any] = {}
-    taken = quirks.sampling in ("all", "one") or (quirks.sampling == "at_none" and effort == "none")
+    """Returns temperature, top_p and top_k as the model accepts them.
+
+    Args:
+        conversation: The conversation.
+        quirks: What the upstream accepts.
+        notes: Collects what was left out or changed.
+        effort: The effort of the request, which some models allow sampling options only without.
+    """
+    members: dict[str, Any] = {}
+    accepted = quirks.sampling in ("all", "one") or (quirks.sampling == "at_none" and effort == "none")
     ranges = {"temperature": (quirks.min_temperature, quirks.max_temperature), "top_p": (quirks.min_top_p, 1)}
     for key, (least, most) in ranges.items():
         value = getattr(conversation, key)
         if value is None:
             continue
-        if not taken:
+        if not accepted:
             why = "this model takes none while it thinks" if quirks.sampling == "at_none" else "this model takes none"
             add_note(notes, f"`{key}` is left out: {why}")
-        elif quirks.sampling == "one" and said:
+        elif quirks.sampling == "one" and members:
             add_note(notes, f"`{key}` is left out: this model takes either temperature or top_p")
         else:
-            said[key] = min(max(value, least), most)
-            if said[key] != value:
-                add_note(notes, f"`{key}` is {said[key]:g} instead of {value:g}: this upstream takes {least:g} to {most:g}")
+            members[key] = min(max(value, least), most)
+            if members[key] != value:
+                add_note(notes, f"`{key}` is {members[key]:g} instead of {value:g}: this upstream takes {least:g} to {most:g}")
     if conversation.top_k is not None and quirks.top_k:
-        said["top_k"] = conversation.top_k
+        members["top_k"] = conversation.top_k
     elif conversation.top_k is not None:
         add_note(notes, "`top_k` is left out: this model takes none")
-    return said
+    return members
 
 
-def _kept(thinking: dict[str, Any], quirks: Quirks) -> dict[str, Any]:
-    """The fields of thinking with the wish that the template shows the model its reasoning of earlier turns."""
+def _with_kept_thinking(thinking: dict[str, Any], quirks: Quirks) -> dict[str, Any]:
+    """The thinking members with `clear_thinking: false`, so that the template shows the model its reasoning of earlier turns."""
     if quirks.keep_thinking == "template":
         return {**thinking, "chat_template_kwargs": {**thinking.get("chat_template_kwargs", {}), "clear_thinking": False}}
     switch = thinking.get("thinking", {"type": "enabled"})
     return {**thinking, "thinking": {**switch, "clear_thinking": False}} if switch["type"] == "enabled" else thinking
 
 
-def _beside_tools(thinking: dict[str, Any], model: str, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    """What may be asked of thinking where tools are offered."""
+def _with_tools(thinking: dict[str, Any], model: str, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    """The thinking options that the model accepts together with tools."""
     instead = "route it to /v1/responses, where it takes both"
     match quirks.effort_with_tools:
         case "any":
@@ -122,8 +136,8 @@ def _beside_tools(thinking: dict[str, Any], model: str, quirks: Quirks, notes: l
 
 
 def _reasoning(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    """How much to think, in the upstream's way. An effort beside disabled thinking is refused by some."""
-    budget = reasoning.budget
+    """The members that set how much to think, in the upstream's form."""
+    budget = reasoning.budget  # with disabled thinking there is no effort: some upstreams refuse both
     off = reasoning.enabled is False or reasoning.effort == "none"
     if off and not quirks.can_stop_thinking:
         least = quirks.efforts[0] if quirks.efforts and quirks.thinking in ("reasoning_effort", "reasoning") else ""
@@ -148,8 +162,8 @@ def _reasoning(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> dict[s
             return {"thinking": {"type": "disabled"}}
         case "thinking":
             effort = effort_of(reasoning, quirks, notes) if quirks.efforts else ""
-            said: dict[str, Any] = {"thinking": {"type": "enabled"}} if reasoning.enabled or not effort else {}
-            return {**said, "reasoning_effort": effort} if effort else said
+            members: dict[str, Any] = {"thinking": {"type": "enabled"}} if reasoning.enabled or not effort else {}
+            return {**members, "reasoning_effort": effort} if effort else members
         case "enable_thinking":
             if budget is None and reasoning.effort:
                 budget = budget_of(reasoning.effort)
@@ -163,21 +177,21 @@ def _reasoning(reasoning: Reasoning, quirks: Quirks, notes: list[str]) -> dict[s
     return {}
 
 
-def strict_of(form: Format, schema: dict[str, Any], notes: list[str]) -> bool:
-    """Whether the upstream is to hold the model to the schema of a format: OpenAI refuses it for a schema that is open."""
+def strict_of(format_: Format, schema: dict[str, Any], notes: list[str]) -> bool:
+    """The value of `strict` for a response format: OpenAI refuses true for an open schema."""
     strict = is_strict(schema)
-    if form.strict and not strict:
+    if format_.strict and not strict:
         add_note(notes, "`strict` of the answer's format is false: its schema is open, or has keywords that are refused then")
-    return strict and form.strict is not False
+    return strict and format_.strict is not False
 
 
-def _format(form: Format, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    if form.kind == "json_object":
+def _format(format_: Format, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
+    if format_.kind == "json_object":
         return {"type": "json_object"}
-    schema = without(cleaned(form.schema, quirks.formats, notes), quirks.schema_lacks, notes, "the answer's format")
-    inner: dict[str, Any] = {"name": form.name or FORMAT_NAME}
-    if form.description:
-        inner["description"] = form.description
+    schema = without(cleaned(format_.schema, quirks.formats, notes), quirks.schema_lacks, notes, "the answer's format")
+    inner: dict[str, Any] = {"name": format_.name or FORMAT_NAME}
+    if format_.description:
+        inner["description"] = format_.description
     inner["schema"] = schema
-    inner["strict"] = strict_of(form, schema, notes)
+    inner["strict"] = strict_of(format_, schema, notes)
     return {"type": "json_schema", "json_schema": inner}

@@ -1,11 +1,11 @@
-"""A request of OpenAI Chat Completions → a conversation.
+"""Reads a request of OpenAI Chat Completions into a Conversation.
 
     {"model": "m", "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": […]},
      {"role": "tool", "tool_call_id": "c1", "content": "…"}], "tools": [{"type": "function", "function": {…}}]}
 
-Rule of this file: what is wrong in its shape is an error, what is unknown is kept for its own API. Older words are read as
-the newer ones they became: `functions`, `function_call`, the role `function`, `max_tokens`. Source: the types of the openai
-SDK, and what OpenRouter, DeepSeek and DashScope add.
+A wrong type raises RequestError; unknown members stay in `rest`. Older names are read as the newer ones: `functions`,
+`function_call`, the role `function`, `max_tokens`. Source: the types of the openai SDK, and the additions of OpenRouter,
+DeepSeek and DashScope.
 """
 
 import base64
@@ -46,9 +46,10 @@ _MESSAGE = words(
 
 
 def read(request: Object, notes: list[str]) -> Conversation:
-    """The conversation. Raises RequestError."""
-    most = whole(request, "max_completion_tokens")
-    form = an_object(request.get("response_format"), "response_format")
+    """Returns the conversation of a request. Raises RequestError for wrong types."""
+    limit = whole(request, "max_completion_tokens")
+    limit = whole(request, "max_tokens") if limit is None else limit
+    response_format = an_object(request.get("response_format"), "response_format")
     stream_options = an_object(request.get("stream_options"), "stream_options")
     return Conversation(
         model=string(request, "model"),
@@ -57,13 +58,13 @@ def read(request: Object, notes: list[str]) -> Conversation:
         tools=(*tools_of(request, notes), *web_search.plugins(request)),
         tool_choice=choice_of(request.get("tool_choice") or request.get("function_call")),
         parallel=flag(request, "parallel_tool_calls"),
-        max_tokens=None if (limit := whole(request, "max_tokens") if most is None else most) is None or limit < 0 else limit,
+        max_tokens=None if limit is None or limit < 0 else limit,
         stop=strings(request.get("stop"), "stop"),
         temperature=number(request, "temperature"),
         top_p=number(request, "top_p"),
         top_k=whole(request, "top_k"),
         reasoning=reasoning_of(request, notes),
-        format=format_of(form),
+        format=format_of(response_format),
         user=string(request, "user") or string(request, "safety_identifier"),
         stream=bool(flag(request, "stream")),
         include_usage=bool(flag(stream_options, "include_usage")),
@@ -79,8 +80,8 @@ def read(request: Object, notes: list[str]) -> Conversation:
 
 def _turns(messages: list[Object], notes: list[str]) -> list[Turn]:
     turns: list[Turn] = []
-    results: list[ToolResult] = []  # of messages that follow each other
-    legacy: dict[str, list[str]] = {}  # the ids of `function_call`s, which have none, by name
+    results: list[ToolResult] = []  # of consecutive tool messages
+    legacy: dict[str, list[str]] = {}  # name → generated ids of `function_call`s, which have no id
     kinds: dict[str, Literal["function", "custom"]] = {}
     calls = 0
     for message in messages:
@@ -96,7 +97,7 @@ def _turns(messages: list[Object], notes: list[str]) -> list[Turn]:
             case "assistant":
                 uses = [_call(call) for call in objects(message.get("tool_calls"), "tool_calls")]
                 if called := an_object(message.get("function_call"), "function_call"):
-                    uses.append(_used(called, f"call_{calls + len(uses)}"))
+                    uses.append(_function_use(called, f"call_{calls + len(uses)}"))
                     legacy.setdefault(uses[-1].name, []).append(uses[-1].id)
                 kinds |= {use.id: use.kind for use in uses}
                 calls += len(uses)
@@ -167,12 +168,12 @@ def _file(file: Object, cache: Cache) -> Document:
 
 
 def _thoughts(message: Object) -> list[ThinkingPart]:
-    """The reasoning of an earlier turn: what our own writer of Chat Completions has sealed stands in `reasoning_details`."""
+    """The reasoning of an earlier turn; `reasoning_details` may contain envelopes from toolmend's writer."""
     text = string(message, "reasoning_content") or string(message, "reasoning")
     details = objects(message.get("reasoning_details"), "reasoning_details")
-    whole = joined_details(details)  # some clients send the pieces of the stream
-    if any(map(_sealed, whole)):
-        return [_sealed(entry) or ThinkingPart(string(entry, "text")) for entry in whole]
+    entries = joined_details(details)  # some clients send back the deltas of the stream
+    if any(map(_sealed, entries)):
+        return [_sealed(entry) or ThinkingPart(string(entry, "text")) for entry in entries]
     if details:
         return [ThinkingPart(text or text_of(details), ReasoningState("details", json_text.dumps(details)))]
     return [ThinkingPart(text)] if text else []
@@ -189,10 +190,10 @@ def _call(call: Object) -> ToolUse:
     if call.get("type") == "custom":
         custom = an_object(call.get("custom"), "custom")
         return ToolUse(string(call, "id"), name_of(custom), string(custom, "input"), "custom")
-    return _used(an_object(call.get("function"), "function"), string(call, "id"))
+    return _function_use(an_object(call.get("function"), "function"), string(call, "id"))
 
 
-def _used(function: Object, id_: str) -> ToolUse:
+def _function_use(function: Object, id_: str) -> ToolUse:
     arguments = function.get("arguments")
     text = json_text.dumps(arguments) if isinstance(arguments, Mapping) else string(function, "arguments")
     return ToolUse(id_, name_of(function), text)

@@ -1,10 +1,10 @@
-"""What a request of Chat Completions asks for beside the messages: tools, their choice, reasoning, a format.
+"""Reads tools, tool choice, reasoning and response format of a Chat Completions request.
 
     "tools": [{"type": "function", "function": {"name", "description", "parameters", "strict"}},
               {"type": "custom", "custom": {"name", "format"}}],
     "tool_choice": "auto", "required", "none", {"type": "function", "function": {"name"}}, {"type": "allowed_tools", …}
 
-Rule of this file: the ways of OpenRouter, DeepSeek and DashScope to say the same are read as well.
+The variants of OpenRouter, DeepSeek and DashScope are read as well.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ API = "chat"
 
 
 def cache_of(fields: Object) -> Cache:
-    """The breakpoint that a part, a tool or a request carries."""
+    """The cache breakpoint of a part, a tool or a request."""
     return an_object(fields.get("cache_control"), "cache_control") or None
 
 
 def name_of(fields: Object) -> str:
-    """The name of a tool, or of a called one."""
+    """The name of a tool or of a call. Raises RequestError if there is none."""
     name = string(fields, "name")
     if not name:
         raise RequestError("a tool, or a call of one, has no `name`")
@@ -31,7 +31,7 @@ def name_of(fields: Object) -> str:
 
 
 def tools_of(request: Object, notes: list[str]) -> list[Tool | Other]:
-    """The tools, and the `functions` that there were before them."""
+    """The tools, including the older `functions`."""
     found: list[Tool | Other] = []
     for tool in objects(request.get("tools"), "tools"):
         match tool.get("type") or "function":
@@ -40,9 +40,9 @@ def tools_of(request: Object, notes: list[str]) -> list[Tool | Other]:
                 found.append(_function(an_object(tool.get("function"), "function"), cache_of(tool), notes))
             case "custom":
                 custom = an_object(tool.get("custom"), "custom")
-                form = an_object(custom.get("format"), "format") or None
+                format_ = an_object(custom.get("format"), "format") or None
                 description = string(custom, "description") or None
-                found.append(Tool(name_of(custom), description, kind="custom", format=form))
+                found.append(Tool(name_of(custom), description, kind="custom", format=format_))
             case _:
                 found.append(Other(API, tool))
     return [*found, *(_function(tool, None, notes) for tool in objects(request.get("functions"), "functions"))]
@@ -61,7 +61,7 @@ def _function(function: Object, cache: Cache, notes: list[str]) -> Tool:
 
 
 def choice_of(choice: Any) -> ToolChoice | None:
-    """Which tool is to be called, or the older `function_call` that says so."""
+    """The tool choice, from `tool_choice` or the older `function_call`."""
     match choice:
         case None:
             return None
@@ -73,7 +73,7 @@ def choice_of(choice: Any) -> ToolChoice | None:
             return ToolChoice(mode, tuple(_chosen(tool) for tool in objects(allowed.get("tools"), "tools")))
         case Mapping():
             return ToolChoice("tool", (_chosen(choice),))
-    raise RequestError("`tool_choice` is none of auto, required, none, or an object that names a tool")
+    raise RequestError("`tool_choice` is neither auto, required, none, nor an object that names a tool")
 
 
 def _chosen(tool: Object) -> str:
@@ -82,7 +82,7 @@ def _chosen(tool: Object) -> str:
 
 
 def reasoning_of(request: Object, notes: list[str]) -> Reasoning | None:
-    """`reasoning_effort`, and what OpenRouter, DeepSeek and DashScope have in its place."""
+    """The reasoning options: `reasoning_effort`, or the fields of OpenRouter, DeepSeek and DashScope."""
     router = an_object(request.get("reasoning"), "reasoning")
     note_unknown(router, words("effort max_tokens enabled"), "reasoning", notes)
     thinking = an_object(request.get("thinking"), "thinking")
@@ -102,15 +102,15 @@ def reasoning_of(request: Object, notes: list[str]) -> Reasoning | None:
     return Reasoning(enabled, effort, budget) if effort or enabled is not None else None
 
 
-def format_of(form: Object) -> Format | None:
-    """The form of the answer; text is none."""
-    match form.get("type"):
+def format_of(response_format: Object) -> Format | None:
+    """The response format; None for text."""
+    match response_format.get("type"):
         case None | "text":
             return None
         case "json_object":
             return Format("json_object")
         case "json_schema":
-            inner = an_object(form.get("json_schema"), "json_schema")
+            inner = an_object(response_format.get("json_schema"), "json_schema")
             return Format(
                 "json_schema",
                 an_object(inner.get("schema"), "schema"),
@@ -118,4 +118,5 @@ def format_of(form: Object) -> Format | None:
                 flag(inner, "strict"),
                 string(inner, "description"),
             )
-    raise RequestError(f"`response_format` is of the type {form.get('type')!r}: write text, json_object or json_schema")
+    kind = response_format.get("type")
+    raise RequestError(f"`response_format` is of the type {kind!r}: write text, json_object or json_schema")

@@ -1,7 +1,8 @@
-"""A conversation → a request of OpenAI Chat Completions. See chat_read.py for what one looks like.
+"""Writes a Conversation as a request of OpenAI Chat Completions. read.py shows the format.
 
-Rule of this file: the turns are in order (turn_order.py), the names and ids legal. All `tool` messages stand directly behind
-their calls, what they cannot hold behind the last of them. What the upstream cannot be told is told in the notes.
+1. Expects turns in order (turn_order.py) and legal names and ids.
+2. `tool` messages directly follow the message with their calls; a user message after the last of them has their images and files.
+3. What the upstream does not accept is left out with a note.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,20 +25,20 @@ from ..conversation import (
 from ..fields import add_note
 from ..options import left_out
 from ..request_limits import Quirks
-from ..schemas import cleaned, fitted, is_strict
+from ..schemas import adapted, cleaned, is_strict
 from .content import Content, replayed
 from .options import options
 from .tools import API
 
 BETWEEN = "OK."
-"""What the assistant says between a tool and the user, where an upstream wants it to: an empty message is refused."""
+"""Assistant message between tool and user, for upstreams that require one; they refuse an empty one."""
 
 _EMPTY = frozenset({"role", "content", "name"})
-"""All that stands in a message of which everything was left out: some upstreams refuse one."""
+"""The members of a message without anything left in it: some upstreams refuse such a message."""
 
 
 def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    """The request."""
+    """Returns the request."""
     request: dict[str, Any] = {"model": conversation.model}
     request["messages"] = _messages(conversation, quirks, notes)
     tools = _tools(conversation, quirks, notes)
@@ -58,9 +59,9 @@ def _breakpoints(conversation: Conversation) -> bool:
 def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
     reasoning = conversation.reasoning
     off = quirks.can_stop_thinking and reasoning is not None and reasoning.enabled is False
-    demanded = "" if off else quirks.placeholder
+    placeholder = "" if off else quirks.placeholder
     messages: list[dict[str, Any]] = []
-    shown: list[Any] = []  # of the results in front, what only a user can show
+    shown: list[Any] = []  # images and files of the preceding results, which need a user message
     content = Content(quirks, notes)
     for turn in conversation.turns:
         if shown and turn.role != "user":
@@ -68,24 +69,24 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
             shown = []
         match turn.role:
             case "assistant":
-                said = _assistant(turn, content, demanded)
-                empty = not said["content"] and not quirks.blank and "tool_calls" not in said
-                messages += [said] if (said["content"] or said.keys() - _EMPTY) and not empty else []
+                message = _assistant(turn, content, placeholder)
+                empty = not message["content"] and not quirks.blank and "tool_calls" not in message
+                messages += [message] if (message["content"] or message.keys() - _EMPTY) and not empty else []
             case "tool":
                 for part in turn.parts:
                     assert isinstance(part, ToolResult)
                     messages.append({"role": "tool", "tool_call_id": part.id, "content": content.of_result(part, shown)})
             case role:
-                told = content.of(turn.parts)
+                entries = content.of(turn.parts)
                 if shown:
-                    told = [*shown, *([{"type": "text", "text": told}] if isinstance(told, str) else told)]
+                    entries = [*shown, *([{"type": "text", "text": entries}] if isinstance(entries, str) else entries)]
                     shown = []
                 name = _name(turn, quirks, notes)
-                messages += [{"role": _role(role, quirks), "content": told, **name}] if told else []
+                messages += [{"role": _role(role, quirks), "content": entries, **name}] if entries else []
     if shown:
         messages.append({"role": "user", "content": shown})
     if not quirks.user_after_tool:
-        messages = list(_answered(messages))
+        messages = list(_separated(messages))
     last = messages[-1] if messages else {}
     continued = last.get("role") == "assistant" and last["content"] and "tool_calls" not in last
     if continued and quirks.prefill in ("prefix", "partial"):
@@ -93,14 +94,14 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
     return messages
 
 
-def _answered(messages: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """The messages with a word of the assistant between a tool and the user."""
-    before = ""
+def _separated(messages: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """The messages with BETWEEN after a tool message that a user message follows."""
+    previous = ""
     for message in messages:
-        if before == "tool" and message["role"] == "user":
+        if previous == "tool" and message["role"] == "user":
             yield {"role": "assistant", "content": BETWEEN}
         yield message
-        before = message["role"]
+        previous = message["role"]
 
 
 def _name(turn: Turn, quirks: Quirks, notes: list[str]) -> dict[str, str]:
@@ -113,7 +114,7 @@ def _role(role: str, quirks: Quirks) -> str:
     return "system" if role == "developer" and not quirks.developer else role
 
 
-def _assistant(turn: Turn, content: Content, demanded: str) -> dict[str, Any]:
+def _assistant(turn: Turn, content: Content, placeholder: str) -> dict[str, Any]:
     calls: list[dict[str, Any]] = []
     thoughts: list[ThinkingPart] = []
     visible: list[Part] = []
@@ -133,8 +134,8 @@ def _assistant(turn: Turn, content: Content, demanded: str) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": content.of(visible) or None}
     if thoughts:
         message |= replayed(thoughts, content.quirks, content.notes)
-    if demanded and calls and content.quirks.replay:
-        message.setdefault(content.quirks.replay, demanded)
+    if placeholder and calls and content.quirks.replay:
+        message.setdefault(content.quirks.replay, placeholder)
     if refusal:
         message["refusal"] = refusal
     if calls:
@@ -156,30 +157,30 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
     choice = conversation.tool_choice
     allowed = choice.names if choice and choice.mode in ("auto", "required") else ()
     tools: list[dict[str, Any]] = []
-    said: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for tool in conversation.tools:
         match tool:
             case Other() if web_search.is_search(tool) and quirks.search_tool:
-                members, searching = web_search.for_chat(tool, quirks, notes, forced=web_search.is_forced(conversation))
-                said |= members
+                switch, searching = web_search.for_chat(tool, quirks, notes, forced=web_search.is_forced(conversation))
+                members |= switch
                 tools += searching
             case Other():
                 add_note(notes, web_search.left_out(tool))
             case Tool() if not allowed or tool.name in allowed:
                 tools.append(_tool(tool, quirks, notes))
     if not tools:
-        return said
-    said["tools"] = tools
+        return members
+    members["tools"] = tools
     if choice and web_search.is_forced(conversation):
         if not any(isinstance(tool, Tool) for tool in conversation.tools):
-            said["tool_choice"] = "required"
+            members["tool_choice"] = "required"
     elif choice:
-        said["tool_choice"] = _choice(choice, {tool.name: tool.kind for tool in conversation.tools if isinstance(tool, Tool)})
+        members["tool_choice"] = _choice(choice, {tool.name: tool.kind for tool in conversation.tools if isinstance(tool, Tool)})
     if conversation.parallel is not None and quirks.parallel:
-        said["parallel_tool_calls"] = conversation.parallel
+        members["parallel_tool_calls"] = conversation.parallel
     elif conversation.parallel is False:
         add_note(notes, "`parallel_tool_calls` is left out: this upstream has no such field")
-    return said
+    return members
 
 
 def _choice(choice: ToolChoice, kinds: Mapping[str, str]) -> str | dict[str, Any]:
@@ -194,20 +195,20 @@ def _tool(tool: Tool, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     if tool.description:
         inner["description"] = tool.description
     if tool.kind == "custom":
-        return {"type": "custom", "custom": {**inner, **_form(tool)}}
-    schema = fitted(tool.schema, quirks, notes, f"the tool {tool.name}")
+        return {"type": "custom", "custom": {**inner, **_format(tool)}}
+    schema = adapted(tool.schema, quirks, notes, f"the tool {tool.name}")
     inner["parameters"] = cleaned(schema, quirks.formats, notes)
     if tool.strict and quirks.strict and is_strict(inner["parameters"]):
         inner["strict"] = True
     elif tool.strict:
         add_note(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
-    said: dict[str, Any] = {"type": "function", "function": inner}
-    return {**said, "cache_control": dict(tool.cache)} if tool.cache and quirks.cache_control else said
+    members: dict[str, Any] = {"type": "function", "function": inner}
+    return {**members, "cache_control": dict(tool.cache)} if tool.cache and quirks.cache_control else members
 
 
-def _form(tool: Tool) -> dict[str, Any]:
-    """What the input of a custom tool must look like; in Responses a grammar stands one level higher."""
-    form = dict(tool.format or {})
-    if form.get("type") == "grammar" and "grammar" not in form:
-        form = {"type": "grammar", "grammar": {key: value for key, value in form.items() if key != "type"}}
-    return {"format": form} if form else {}
+def _format(tool: Tool) -> dict[str, Any]:
+    """The member `format` of a custom tool."""
+    format_ = dict(tool.format or {})
+    if format_.get("type") == "grammar" and "grammar" not in format_:  # Responses has the grammar one level higher
+        format_ = {"type": "grammar", "grammar": {key: value for key, value in format_.items() if key != "type"}}
+    return {"format": format_} if format_ else {}

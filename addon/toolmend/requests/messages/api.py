@@ -1,4 +1,4 @@
-"""Anthropic Messages, as requests: both ways."""
+"""Reader and writer of Anthropic Messages requests."""
 
 from .read import read
 from .write import write

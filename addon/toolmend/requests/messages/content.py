@@ -1,9 +1,9 @@
-"""The content of a message of Anthropic Messages: parts → blocks.
+"""Writes the content of an Anthropic Messages message: parts → blocks, in the same order.
 
     [{"type": "thinking", "thinking": "…", "signature": "…"}, {"type": "text", "text": "Hi"},
      {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"path": "a.md"}}]
 
-Rule of this file: an order of blocks is the order of parts. What is no block here is told in the notes.
+Parts that Messages has no block for are left out with a note.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,18 +21,18 @@ from ..server_tools import as_text
 from .read import API
 
 INVALID = "INVALID_JSON"
-"""The member for it, by Anthropic's documentation of fine-grained tool streaming."""
+"""The member for invalid arguments, from Anthropic's documentation of fine-grained tool streaming."""
 
 
 _OTHER_NAMES = {"image/jpg": "image/jpeg"}
-"""Of types of images, that OpenAI takes and Anthropic refuses."""
+"""Media types that OpenAI accepts and Anthropic refuses → accepted ones."""
 
 
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
 def short(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
-    """A text alone is a string."""
+    """A single plain text block as a string; otherwise the blocks."""
     return str(blocks[0]["text"]) if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else blocks
 
 
@@ -42,7 +42,6 @@ def blocks_of(turn: Turn, quirks: Quirks, notes: list[str]) -> list[dict[str, An
 
 
 def _part(part: Part, quirks: Quirks, notes: list[str]) -> Iterable[dict[str, Any]]:
-    """The blocks of a part."""
     match part:
         case TextPart():
             return [_cached({"type": "text", "text": part.text}, part.cache, quirks)] if part.text else []
@@ -138,7 +137,7 @@ def _details(data: str) -> list[Mapping[str, Any]]:
 
 
 def _detail(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """An entry of OpenRouter's `reasoning_details` that Anthropic has signed."""
+    """The blocks for an entry of OpenRouter's `reasoning_details` with Anthropic's signature; none for another."""
     if not str(entry.get("format")).startswith("anthropic"):
         return []
     match entry:
@@ -150,14 +149,14 @@ def _detail(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def input_of(call: ToolUse, notes: list[str]) -> dict[str, Any]:
-    """The arguments of an earlier call, as an object; mended, but never made up. What is none stands in one.
+    """The arguments of an earlier call as an object: mended if possible, otherwise their text as the member INVALID.
 
-    It was answered with an error, as a rule, and the model is to see for what.
+    The result of such a call is usually an error, and the text shows the model the cause.
     """
     text = call.arguments.strip()
-    for meant in (str, _mended, _of_python):
+    for repair in (str, _mended, _of_python):
         try:
-            value = json_text.loads(meant(text).encode())
+            value = json_text.loads(repair(text).encode())
         except ValueError:
             continue
         if isinstance(value, dict):
@@ -167,7 +166,7 @@ def input_of(call: ToolUse, notes: list[str]) -> dict[str, Any]:
 
 
 def _mended(text: str) -> str:
-    """JSON with what it lacks."""
+    """JSON with its missing end."""
     arguments = Arguments()
     return (arguments.feed(text)[0] if text else "") + arguments.end(broken=False)
 

@@ -1,10 +1,9 @@
-"""A request of Anthropic Messages → a conversation.
+"""Reads a request of Anthropic Messages into a Conversation.
 
     {"model": "m", "max_tokens": 1, "system": […], "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
      "tools": [{"name", "description", "input_schema"}], "tool_choice": {"type": "any"}, "thinking": {"type": "adaptive"}}
 
-Rule of this file: what is wrong in its shape is an error, what is unknown is kept for its own API. Source: the types of
-the anthropic SDK.
+A wrong type raises RequestError; unknown members stay in `rest`. Source: the types of the anthropic SDK.
 """
 
 from collections.abc import Mapping
@@ -36,13 +35,13 @@ from ..server_tools import COMPUTERS, NO_COMPUTER, as_text
 API = "messages"
 
 PLACEHOLDER = "DeferredToolPlaceholder"
-"""What Claude Code offers in place of tools that it has not loaded. It must never be called."""
+"""Claude Code's placeholder for tools that it has not loaded. It must never be called, so it is not offered."""
 
 _KNOWN = words(
     "model max_tokens system messages cache_control tools tool_choice stop_sequences temperature top_p top_k thinking "
     "output_config output_format metadata stream service_tier"
 )
-# what a block of each type says, and what may be lost: who called a tool is not said to it again
+# the known members of each type of block; `caller` and `toolset_name` are dropped without a note
 _BLOCK = words("type cache_control caller toolset_name")
 _TEXT = _BLOCK | {"text"}
 _TOOL_USE = _BLOCK | {"id", "name", "input"}
@@ -56,7 +55,7 @@ _MODES: Mapping[str, Literal["auto", "required", "none", "tool"]] = {
 
 
 def read(request: Object, notes: list[str]) -> Conversation:
-    """The conversation. Raises RequestError."""
+    """Returns the conversation of a request. Raises RequestError for wrong types."""
     choice = an_object(request.get("tool_choice"), "tool_choice")
     output = an_object(request.get("output_config"), "output_config")
     note_unknown(output, frozenset({"effort", "format"}), "output_config", notes)
@@ -86,7 +85,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
 
 
 def _offered(request: Object) -> list[Object]:
-    """The tools as messages of the system have changed them since."""
+    """The tools, with the additions and removals in system messages applied."""
     offered = [tool for tool in objects(request.get("tools"), "tools") if tool.get("name") != PLACEHOLDER]
     known = {string(tool, "name"): tool for tool in offered}
     for message in objects(request.get("messages"), "messages"):
@@ -136,7 +135,7 @@ def _turns(messages: Any, notes: list[str]) -> list[Turn]:
 
 
 def _parts(content: Any, where: str, notes: list[str]) -> list[Part]:
-    """The parts of a message. Empty text says nothing, and some upstreams refuse it."""
+    """The parts of a message, without empty text, which some upstreams refuse."""
     if content is None or isinstance(content, str):
         return [TextPart(content)] if content else []
     blocks = [block for block in objects(content, where) if block.get("type") not in ("tool_addition", "tool_removal")]
@@ -184,11 +183,11 @@ def _arguments(value: Any) -> str:
                 return value
         except ValueError:
             pass
-    raise RequestError("`input` of a tool_use block is no object")
+    raise RequestError("`input` of a tool_use block is not an object")
 
 
 def _result(content: Any, notes: list[str]) -> tuple[TextPart | Image | Document, ...]:
-    """What a tool gave; only text, images and documents have a place in the other APIs."""
+    """The parts of a tool result. Only text, images and documents can be translated; others become text or a note."""
     found: list[TextPart | Image | Document] = []
     for part in _parts(content, "content", notes):
         match part:
@@ -255,8 +254,8 @@ def _tool(tool: Object, notes: list[str]) -> Tool | Other:
     if tool.get("type") not in (None, "custom"):
         return Other(API, tool)
     description = _described(tool)
-    told = _TOOL if description == string(tool, "description") else _TOOL | {"input_examples"}
-    note_unknown(tool, told, "a tool", notes)
+    known_members = _TOOL if description == string(tool, "description") else _TOOL | {"input_examples"}
+    note_unknown(tool, known_members, "a tool", notes)
     schema = tool.get("input_schema")
     return Tool(
         _name(tool),
@@ -268,12 +267,12 @@ def _tool(tool: Object, notes: list[str]) -> Tool | Other:
 
 
 def _described(tool: Object) -> str:
-    """The description, with the examples that only Messages has a field for."""
+    """The description with the input examples, a field that only Messages has."""
     examples = tool.get("input_examples")
     given = examples if isinstance(examples, list) else []
     lines = [json_text.dumps(example) for example in given if isinstance(example, Mapping) and example]
-    told = "\n".join(("Examples of arguments:", *lines)) if lines else ""
-    return "\n\n".join(filter(None, (string(tool, "description"), told)))
+    text = "\n".join(("Examples of arguments:", *lines)) if lines else ""
+    return "\n\n".join(filter(None, (string(tool, "description"), text)))
 
 
 def _choice(choice: Object) -> ToolChoice | None:
@@ -297,9 +296,9 @@ def _reasoning(thinking: Object, effort: str, notes: list[str]) -> Reasoning | N
     return Reasoning(enabled, effort, whole(thinking, "budget_tokens") if enabled else None, summary)
 
 
-def _format(form: Object) -> Format | None:
-    if not form:
+def _format(format_: Object) -> Format | None:
+    if not format_:
         return None
-    if form.get("type") != "json_schema":
-        raise RequestError(f"`output_config.format` is of the type {form.get('type')!r}: write json_schema")
-    return Format("json_schema", an_object(form.get("schema"), "schema"))
+    if format_.get("type") != "json_schema":
+        raise RequestError(f"`output_config.format` is of the type {format_.get('type')!r}: write json_schema")
+    return Format("json_schema", an_object(format_.get("schema"), "schema"))

@@ -1,6 +1,6 @@
-"""A conversation → a request of Anthropic Messages. See read.py for what one looks like.
+"""Writes a Conversation as a request of Anthropic Messages. read.py shows the format.
 
-Rule of this file: the turns are in order (turn_order.py), the names and ids legal. What Messages cannot say is told in the notes.
+Expects turns in order (turn_order.py) and legal names and ids. What Messages cannot express is left out with a note.
 """
 
 import re
@@ -15,21 +15,21 @@ from ..efforts import budget_of, nearest, of_budget
 from ..fields import add_note
 from ..model_rules import asks_to_think
 from ..request_limits import Quirks
-from ..schemas import closed, fitted, is_recursive
+from ..schemas import adapted, closed, is_recursive
 from ..turn_order import BEGINNING, CONTINUE, placed
 from .content import blocks_of, short
 from .read import API
 
-LEAST_BUDGET = 1024
-"""Tokens: Messages refuses less to think with, and wants `max_tokens` above it."""
+MIN_BUDGET = 1024
+"""Tokens: the least thinking budget that Messages accepts; `max_tokens` must be larger."""
 
 MAX_USER = 256
 """Characters of `metadata.user_id`."""
 
 THOUGHTS = ("thinking", "redacted_thinking")
 
-LEAST_TOP_P = 0.95
-"""While the model thinks."""
+MIN_TOP_P = 0.95
+"""The least `top_p` while the model thinks."""
 
 VERSIONS = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}
 """`anthropic_version` in the body."""
@@ -40,7 +40,7 @@ _MODES = {"auto": "auto", "required": "any", "none": "none", "tool": "tool"}
 
 
 def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    """The request. Raises RequestError."""
+    """Returns the request. Raises RequestError for parts that must not be dropped silently."""
     leading, turns = _leading(conversation.turns, notes)
     request: dict[str, Any] = {"model": conversation.model, "max_tokens": _max_tokens(conversation, quirks, notes)}
     if system := [block for turn in leading for block in blocks_of(turn, quirks, notes)]:
@@ -49,9 +49,9 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     request |= _tools(conversation, quirks, notes)
     _think(request, conversation, quirks, notes)
     request |= _sampling(conversation, quirks, notes, thinks=_thinks(request, quirks))
-    if form := conversation.format:  # model_rules.py has put any other into words
+    if format_ := conversation.format:  # model_rules.py has replaced every format but json_schema
         config = request.setdefault("output_config", {})
-        config["format"] = {"type": "json_schema", "schema": closed(form.schema)}
+        config["format"] = {"type": "json_schema", "schema": closed(format_.schema)}
     if conversation.user:
         request["metadata"] = {"user_id": _user(conversation.user)}
     if conversation.cache and quirks.cache_control:
@@ -61,11 +61,11 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     request |= options.tier_of_messages(conversation, quirks, notes)
     for key in conversation.rest if conversation.api != API else ():
         add_note(notes, options.left_out(key, "Messages"))
-    return _enveloped(request, quirks)
+    return _cloud_body(request, quirks)
 
 
-def _enveloped(request: dict[str, Any], quirks: Quirks) -> dict[str, Any]:
-    """The body as a cloud wants it: the model stands in the path there, and the version in the body."""
+def _cloud_body(request: dict[str, Any], quirks: Quirks) -> dict[str, Any]:
+    """The body for Bedrock or Vertex, which have the model in the path and the version in the body."""
     if quirks.body not in VERSIONS:
         return request
     gone = ("model", "stream") if quirks.body == "bedrock" else ("model",)
@@ -74,7 +74,7 @@ def _enveloped(request: dict[str, Any], quirks: Quirks) -> dict[str, Any]:
 
 
 def _leading(turns: tuple[Turn, ...], notes: list[str]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
-    """What the system says before anybody else, and the rest; the last of it where there is no rest."""
+    """The leading system turns, and the rest. If all turns are the system's, the last one becomes the user's."""
     count = next((at for at, turn in enumerate(turns) if not turn.of_system), len(turns))
     if count and count == len(turns):
         add_note(notes, "The last message of the system is the user's: Messages takes none of the system alone")
@@ -118,46 +118,46 @@ def _tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict
                 tools.append(_tool(tool, quirks, notes))
     if not tools:
         return {}
-    said: dict[str, Any] = {"tools": tools}
+    members: dict[str, Any] = {"tools": tools}
     if choice:
-        said["tool_choice"] = {"type": _MODES[choice.mode], **({"name": choice.names[0]} if choice.mode == "tool" else {})}
+        members["tool_choice"] = {"type": _MODES[choice.mode], **({"name": choice.names[0]} if choice.mode == "tool" else {})}
     if conversation.parallel is False and not (choice and choice.mode == "none"):
-        said["tool_choice"] = {**said.get("tool_choice", {"type": "auto"}), "disable_parallel_tool_use": True}
-    return said
+        members["tool_choice"] = {**members.get("tool_choice", {"type": "auto"}), "disable_parallel_tool_use": True}
+    return members
 
 
 def _tool(tool: Tool, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    schema = fitted(tool.schema, quirks, notes, f"the tool {tool.name}")
+    schema = adapted(tool.schema, quirks, notes, f"the tool {tool.name}")
     strict = bool(tool.strict) and quirks.strict and not is_recursive(schema)
-    said: dict[str, Any] = {"name": tool.name}
+    members: dict[str, Any] = {"name": tool.name}
     if tool.description:
-        said["description"] = tool.description
-    said["input_schema"] = schema if schema.get("type") else {"type": "object", "properties": {}, **schema}
+        members["description"] = tool.description
+    members["input_schema"] = schema if schema.get("type") else {"type": "object", "properties": {}, **schema}
     if strict:
-        said["input_schema"] = closed(said["input_schema"])
-        said["strict"] = True
+        members["input_schema"] = closed(members["input_schema"])
+        members["strict"] = True
     elif tool.strict:  # false is refused by Bedrock and Vertex, too (litellm#33193)
         add_note(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
     if tool.cache:
-        said["cache_control"] = dict(tool.cache)
-    return said
+        members["cache_control"] = dict(tool.cache)
+    return members
 
 
 def _max_tokens(conversation: Conversation, quirks: Quirks, notes: list[str]) -> int:
-    most = conversation.max_tokens
-    if most is None:
+    requested = conversation.max_tokens
+    if requested is None:
         budget = conversation.reasoning.budget if conversation.reasoning else None
         default = quirks.default_max_tokens
         wanted = max(default, (budget or 0) + default // 2)
         return min(wanted, quirks.max_tokens or wanted)
-    if quirks.max_tokens and most > quirks.max_tokens:
-        add_note(notes, f"`max_tokens` is {quirks.max_tokens} instead of {most}: this model gives no more")
+    if quirks.max_tokens and requested > quirks.max_tokens:
+        add_note(notes, f"`max_tokens` is {quirks.max_tokens} instead of {requested}: this model gives no more")
         return quirks.max_tokens
-    return most
+    return requested
 
 
 def _think(request: dict[str, Any], conversation: Conversation, quirks: Quirks, notes: list[str]) -> None:
-    """Adds `thinking` and the effort; a budget and an effort stand for each other."""
+    """Adds `thinking` and the effort, and converts between budget and effort where the model accepts only one of them."""
     reasoning, kinds = conversation.reasoning or Reasoning(), quirks.thinking_kinds
     if reasoning.enabled is False or reasoning.effort == "none":
         _think_least(request, quirks, notes)
@@ -203,7 +203,7 @@ def _think(request: dict[str, Any], conversation: Conversation, quirks: Quirks, 
 
 
 def _think_least(request: dict[str, Any], quirks: Quirks, notes: list[str]) -> None:
-    """As little thinking as the model can."""
+    """Adds the least thinking that the model allows."""
     if "disabled" in quirks.thinking_kinds:
         request["thinking"] = {"type": "disabled"}
         return
@@ -218,16 +218,16 @@ def _think_least(request: dict[str, Any], quirks: Quirks, notes: list[str]) -> N
 
 
 def _no_budget(request: dict[str, Any], quirks: Quirks) -> str:
-    """Why the model cannot be given a budget to think with; empty where it can."""
-    if request["max_tokens"] <= LEAST_BUDGET:
-        return f"Messages wants {LEAST_BUDGET} tokens for it, below `max_tokens`"
-    if not quirks.unsigned and _is_bare(request["messages"]):
+    """The reason why thinking with a budget is not possible; empty if it is possible."""
+    if request["max_tokens"] <= MIN_BUDGET:
+        return f"Messages wants {MIN_BUDGET} tokens for it, below `max_tokens`"
+    if not quirks.unsigned and _lacks_thinking(request["messages"]):
         return "the last call has no thinking in front of it that this upstream has signed"
     return ""
 
 
-def _is_bare(messages: list[dict[str, Any]]) -> bool:
-    """Whether results are the last that was said, and the turn with their calls begins with no thinking."""
+def _lacks_thinking(messages: list[dict[str, Any]]) -> bool:
+    """Whether the last message has results, and the message with their calls does not begin with thinking."""
     if len(messages) < 2 or not _has(messages[-1], "tool_result") or not _has(messages[-2], "tool_use"):
         return False
     return messages[-2]["content"][0].get("type") not in THOUGHTS
@@ -244,7 +244,7 @@ def _budget(max_tokens: int, reasoning: Reasoning) -> int:
         wanted = min(budget_of(reasoning.effort), max_tokens * 3 // 4)
     else:
         wanted = max_tokens // 2
-    return min(max(LEAST_BUDGET, wanted), max_tokens - 1)
+    return min(max(MIN_BUDGET, wanted), max_tokens - 1)
 
 
 def _continues(request: dict[str, Any]) -> bool:
@@ -252,7 +252,7 @@ def _continues(request: dict[str, Any]) -> bool:
 
 
 def _thinks(request: dict[str, Any], quirks: Quirks) -> bool:
-    """Whether the model thinks about this request."""
+    """Whether the model thinks for this request."""
     kind = request.get("thinking", {}).get("type")
     return quirks.thinks if kind is None else kind != "disabled"
 
@@ -263,23 +263,23 @@ def _sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, t
         if given.temperature not in (None, 1):
             add_note(notes, "`temperature` is left out: it cannot be set while the model thinks")
             given = replace(given, temperature=None)
-        if given.top_p is not None and given.top_p < LEAST_TOP_P:
-            add_note(notes, f"`top_p` is left out: it cannot be below {LEAST_TOP_P} while the model thinks")
+        if given.top_p is not None and given.top_p < MIN_TOP_P:
+            add_note(notes, f"`top_p` is left out: it cannot be below {MIN_TOP_P} while the model thinks")
             given = replace(given, top_p=None)
         if given.top_k is not None:
             add_note(notes, "`top_k` is left out: it cannot be set while the model thinks")
             given = replace(given, top_k=None)
-    said = sampling(given, quirks, notes, effort="")
+    members = sampling(given, quirks, notes, effort="")
     stops = [stop for stop in conversation.stop if stop.strip()]
     if len(stops) < len(conversation.stop):
         add_note(notes, "A stop sequence of blanks is looked for in the answer: Messages refuses it")
     if stops:
-        said["stop_sequences"] = stops
-    return said
+        members["stop_sequences"] = stops
+    return members
 
 
 def _user(user: str) -> str:
-    """The id; one that names a person, which Anthropic forbids, or is too long is hashed."""
+    """The user id, hashed if it is too long or names a person, which Anthropic forbids."""
     return _hash(user) if len(user) > MAX_USER or _NAMES_A_PERSON.search(user) else user
 
 

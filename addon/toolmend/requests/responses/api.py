@@ -1,4 +1,4 @@
-"""OpenAI Responses, as requests: both ways."""
+"""Reader and writer of OpenAI Responses requests."""
 
 from .read import read
 from .write import write

@@ -1,4 +1,4 @@
-"""A request of OpenAI Responses → a conversation.
+"""Reads a request of OpenAI Responses into a Conversation.
 
     {"model": "m", "instructions": "Be short.", "input": [
        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Read a.py"}]},
@@ -9,9 +9,11 @@
                {"type": "namespace", "name": "mcp__files", "tools": [{"type": "function", …}]}],
      "reasoning": {"effort": "high", "summary": "auto"}, "text": {"format": {…}}, "store": false, "include": […]}
 
-Rule of this file: items that follow one another and are the model's are one turn. What refers to something that OpenAI
-keeps is an error that says what to send instead; what is unknown is kept for its own API. Source: the types of the
-openai SDK.
+1. Consecutive items of the model are one turn.
+2. A reference to data that OpenAI stores raises RequestError with what to send instead.
+3. Unknown members stay in `rest`.
+
+Source: the types of the openai SDK.
 """
 
 import base64
@@ -43,33 +45,33 @@ from ..fields import Object, add_note, an_object, flag, number, objects, string,
 from .tools import API, flat, read_choice, read_tools
 
 ENCRYPTED = "reasoning.encrypted_content"
-"""What `include` asks for to get reasoning back sealed. It is always given, so nothing need be told of it."""
+"""The value of `include` that requests encrypted reasoning."""
 
 _ANSWERED = (ENCRYPTED, web_search.SOURCES)
-"""What `include` asks for, and answers have in any case."""
+"""Values of `include` that translated responses always satisfy, so there is no note about them."""
 
 _KEPT = {
     "previous_response_id": "send the whole conversation in `input`, and `store: false`",
     "conversation": "send the whole conversation in `input`, and `store: false`",
     "prompt": "send the text of the prompt in `instructions` or `input`",
 }
-"""What refers to something that only OpenAI keeps, and what to do instead."""
+"""Members that refer to data that only OpenAI stores → what to do instead."""
 
 _HONOURED = {"store": False, "background": False, "truncation": "disabled"}
-"""What is so in any case: it says nothing that could be lost."""
+"""Values that every upstream satisfies, so there is no note about them."""
 
 _KNOWN = _KEPT.keys() | frozenset(options.NAMES) | {
     "model", "instructions", "input", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature", "top_p",
     "reasoning", "text", "stream", "include",
 }  # fmt: skip
 UPDATE = "configuration_update"
-"""The type of an item that changes the request's members from there on; the last one wins."""
+"""The type of an item that changes members of the request; the last one wins."""
 
 _TEXTS = ("input_text", "output_text", "text")
 
 
 def read(request: Object, notes: list[str]) -> Conversation:
-    """The conversation. Raises RequestError."""
+    """Returns the conversation of a request. Raises RequestError for wrong types and references."""
     for key, instead in _KEPT.items():
         if request.get(key):
             raise RequestError(f"`{key}` refers to what this upstream does not keep: {instead}")
@@ -110,7 +112,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
 
 
 def _updated(request: Object, name: str) -> Object:
-    """A member with what items of the input have changed of it since."""
+    """A member of the request with the UPDATE items of the input applied."""
     items = request.get("input")
     updates = [item for item in items if isinstance(item, dict) and item.get("type") == UPDATE] if isinstance(items, list) else []
     return {key: value for each in (request, *updates) for key, value in an_object(each.get(name), name).items()}
@@ -121,7 +123,7 @@ def _turns(given: Any, names: Mapping[tuple[str, str], str], notes: list[str]) -
         return [Turn("user", (TextPart(given),))] if given else []
     turns: list[tuple[str, list[Part]]] = []
     items = objects(given, "input")
-    calls = {string(item, "id"): _id(item) for item in items if item.get("type") == "local_shell_call"}  # its output has that id
+    calls = {string(item, "id"): _id(item) for item in items if item.get("type") == "local_shell_call"}  # the output has `id`
     for item in items:
         if item.get("type") == "local_shell_call_output" and (call_id := calls.get(string(item, "id"))):
             item = {**item, "call_id": call_id}  # noqa: PLW2901
@@ -134,12 +136,12 @@ def _turns(given: Any, names: Mapping[tuple[str, str], str], notes: list[str]) -
 
 
 def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) -> tuple[str, list[Part]]:
-    """The role of an item, and its parts: none where it is no part of the conversation."""
+    """The role and the parts of an item; no parts if it does not belong to the conversation."""
     kind = item.get("type") or ("message" if "role" in item else "item_reference")
     match kind:
         case "message":
             return _message(item)
-        case "agent_message":  # of another agent of Codex', to this one
+        case "agent_message":  # from another agent of Codex to this one
             head = f"Message from {string(item, 'author')} to {string(item, 'recipient')}:"
             return "user", [TextPart(head), *_parts(item.get("content"))]
         case "reasoning":
@@ -174,9 +176,9 @@ def _item(item: Object, names: Mapping[tuple[str, str], str], notes: list[str]) 
         case "configuration_update":
             return "", []  # see _updated
         case "additional_tools" | "tool_search_output":
-            return "", []  # its tools are read with the others
-    said_by_model = not str(kind).endswith(("_output", "_response"))
-    return "assistant" if said_by_model else "user", [Other(API, item)]
+            return "", []  # read_tools reads the tools
+    is_models = not str(kind).endswith(("_output", "_response"))
+    return "assistant" if is_models else "user", [Other(API, item)]
 
 
 def _message(item: Object) -> tuple[str, list[Part]]:
@@ -187,7 +189,7 @@ def _message(item: Object) -> tuple[str, list[Part]]:
 
 
 def _parts(content: Any) -> list[Part]:
-    """The parts of a message. Empty text says nothing, and some upstreams refuse it."""
+    """The parts of a message, without empty text, which some upstreams refuse."""
     if content is None or isinstance(content, str):
         return [TextPart(content)] if content else []
     return [part for block in objects(content, "content") if (part := _part(block)) != TextPart("")]
@@ -228,7 +230,7 @@ def _located(url: str) -> tuple[str, str, str]:
 
 
 def _output(output: Any, notes: list[str]) -> tuple[TextPart | Image | Document, ...]:
-    """What a tool gave; only text, images and files have a place in the other APIs."""
+    """The parts of a tool result. Only text, images and files can be translated; others become a note."""
     found: list[TextPart | Image | Document] = []
     for part in _parts(output):
         match part:
@@ -246,13 +248,13 @@ def _searched(arguments: Any) -> str:
 
 
 def _found(item: Object, names: Mapping[tuple[str, str], str]) -> str:
-    """What a search for tools gave, by the names under which they are offered from here on."""
+    """The text for the result of a tool search, with the names under which the tools are offered."""
     tools = [flat({**tool, "namespace": space.get("name")}, names) for space, tool in each_tool({"tools": item.get("tools")})]
     return f"Found the tools: {', '.join(tools)}" if tools else "No tools were found."
 
 
 def _thinking(item: Object) -> ThinkingPart:
-    """The reasoning of the turn that follows: its text where the model shows it, else the summary."""
+    """The reasoning before the next items: its text if the model shows it, else the summary."""
     content, summary = objects(item.get("content"), "content"), objects(item.get("summary"), "summary")
     text = "\n\n".join(string(part, "text") for part in content or summary)
     encrypted = string(item, "encrypted_content")
@@ -274,13 +276,13 @@ def _reasoning(reasoning: Object) -> Reasoning | None:
     return Reasoning(enabled=False, summary=summary) if effort == "none" else Reasoning(None, effort, summary=summary)
 
 
-def _format(form: Object) -> Format | None:
-    match form.get("type"):
+def _format(format_: Object) -> Format | None:
+    match format_.get("type"):
         case "json_object":
             return Format("json_object")
         case "json_schema":
-            schema = an_object(form.get("schema"), "text.format.schema")
-            return Format("json_schema", schema, string(form, "name"), flag(form, "strict"), string(form, "description"))
+            schema = an_object(format_.get("schema"), "text.format.schema")
+            return Format("json_schema", schema, string(format_, "name"), flag(format_, "strict"), string(format_, "description"))
         case None | "text":
             return None
-    raise RequestError(f"`text.format` is of the type {form.get('type')!r}: write text, json_object or json_schema")
+    raise RequestError(f"`text.format` is of the type {format_.get('type')!r}: write text, json_object or json_schema")

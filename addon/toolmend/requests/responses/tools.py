@@ -1,10 +1,11 @@
-"""The tools of a request of OpenAI Responses, both ways.
+"""Reads and writes the tools of a request of OpenAI Responses.
 
     {"type": "function", "name": "read", "description", "parameters", "strict"}        {"type": "custom", "name", "format"}
     {"type": "namespace", "name": "mcp__files", "description", "tools": [{"type": "function", …}]}      → mcp__files__read
 
-Rule of this file: a tool of a namespace goes by its flat name (tools.py), the client's search for tools as a function. Tools that
-only OpenAI runs are kept for it.
+1. A tool of a namespace has a flat name (core/tools.py).
+2. The client's tool search is a function.
+3. Tools that only OpenAI runs are kept as `Other`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,7 @@ from .. import RequestError, web_search
 from ..conversation import Conversation, Other, Tool, ToolChoice
 from ..fields import Object, add_note, an_object, flag, note_unknown, objects, string
 from ..request_limits import Quirks
-from ..schemas import fitted, is_strict, of_object
+from ..schemas import adapted, is_strict, of_object
 from ..server_tools import COMPUTERS, NO_COMPUTER
 
 API = "responses"
@@ -25,8 +26,8 @@ _CUSTOM = frozenset({"type", "name", "description", "format"})
 _NAMESPACE = frozenset({"type", "name", "description", "tools"})
 
 
-def named(fields: Object) -> str:
-    """The name of a tool, or of the tool that a call is of."""
+def name_of(fields: Object) -> str:
+    """The name of a tool or of a call. Raises RequestError if there is none."""
     name = string(fields, "name")
     if not name:
         raise RequestError("a tool, or a call of one, has no `name`")
@@ -34,15 +35,21 @@ def named(fields: Object) -> str:
 
 
 def flat(fields: Object, names: Mapping[tuple[str, str], str]) -> str:
-    """The same, with its namespace where it has one."""
-    namespace, name = string(fields, "namespace"), named(fields)
+    """The flat name of a tool or of a call; `names`: (namespace, name) → flat name."""
+    namespace, name = string(fields, "namespace"), name_of(fields)
     return names.get((namespace, name)) or joined(namespace, name)
 
 
 def read_tools(request: Object, names: Mapping[tuple[str, str], str], notes: list[str]) -> Iterable[Tool | Other]:
-    """Every tool once, wherever it is offered. `names` holds the flat name of each in a namespace."""
+    """Yields every tool once, from all places that offer tools.
+
+    Args:
+        request: The request.
+        names: (namespace, name) → flat name.
+        notes: Collects what was left out.
+    """
     objects(request.get("tools"), "tools")
-    told: Object = {}
+    described: Object = {}  # the namespace whose description is already part of a tool's
     seen: set[str] = set()
     searched, builtins = searches(request), builtin(request)
     for space, given in each_tool(request):
@@ -62,10 +69,10 @@ def read_tools(request: Object, names: Mapping[tuple[str, str], str], notes: lis
             continue
         seen.add(name)
         description = string(tool, "description") or None
-        if space and space is not told and string(space, "description"):
-            # the model reads it where the tools of the namespace begin
+        if space and space is not described and string(space, "description"):
+            # the first tool of a namespace has its description
             description = "\n\n".join(filter(None, (f"{space.get('name')}: {space['description']}", description)))
-        told = space
+        described = space
         if kind == "custom":
             note_unknown(tool, _CUSTOM, "a tool", notes)
             yield Tool(name, description, kind="custom", format=an_object(tool.get("format"), "format") or None)
@@ -80,7 +87,7 @@ def _function(search: Object) -> Object:
 
 
 def read_choice(choice: Any, names: Mapping[tuple[str, str], str]) -> ToolChoice | None:
-    """None where it is not given, or demands a tool that only OpenAI has."""
+    """The tool choice; None if there is none, or if it names a tool that only OpenAI has."""
     match choice:
         case "auto" | "required" | "none":
             return ToolChoice(choice)
@@ -100,7 +107,7 @@ def read_choice(choice: Any, names: Mapping[tuple[str, str], str]) -> ToolChoice
 
 
 def write_tools(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    """`tools`, and what is said of them."""
+    """Returns `tools`, `tool_choice` and the other members about tools."""
     tools: list[dict[str, Any]] = []
     for tool in conversation.tools:
         if isinstance(tool, Tool):
@@ -113,30 +120,30 @@ def write_tools(conversation: Conversation, quirks: Quirks, notes: list[str]) ->
             add_note(notes, web_search.left_out(tool))
     if not tools:
         return {}
-    said: dict[str, Any] = {"tools": tools} | (web_search.max_calls(conversation) if conversation.api != API else {})
+    members: dict[str, Any] = {"tools": tools} | (web_search.max_calls(conversation) if conversation.api != API else {})
     if choice := conversation.tool_choice:
-        said["tool_choice"] = _choice(choice, {tool["name"]: tool["type"] for tool in tools if "name" in tool})
+        members["tool_choice"] = _choice(choice, {tool["name"]: tool["type"] for tool in tools if "name" in tool})
     if conversation.parallel is not None and quirks.parallel:
-        said["parallel_tool_calls"] = conversation.parallel
-    return said
+        members["parallel_tool_calls"] = conversation.parallel
+    return members
 
 
 def _tool(tool: Tool, quirks: Quirks, notes: list[str], *, own: bool) -> dict[str, Any]:
-    said: dict[str, Any] = {"type": tool.kind, "name": tool.name}
+    members: dict[str, Any] = {"type": tool.kind, "name": tool.name}
     if tool.description:
-        said["description"] = tool.description
+        members["description"] = tool.description
     if tool.kind == "custom":
-        form = tool.format or {}
-        inner = form.get("grammar")
-        if isinstance(inner, Mapping):  # Chat Completions has it one level deeper
-            form = {"type": "grammar", **inner}
-        return {**said, "format": dict(form)} if form else said
-    schema = None if tool.schema is None else of_object(fitted(tool.schema, quirks, notes, f"the tool {tool.name}"))
-    # without `strict`, Responses would try to be; a strict one must require all that it has
+        format_ = tool.format or {}
+        inner = format_.get("grammar")
+        if isinstance(inner, Mapping):  # Chat Completions nests the grammar one level deeper
+            format_ = {"type": "grammar", **inner}
+        return {**members, "format": dict(format_)} if format_ else members
+    schema = None if tool.schema is None else of_object(adapted(tool.schema, quirks, notes, f"the tool {tool.name}"))
+    # without `strict`, Responses tries strict mode, which requires all properties
     strict = bool(tool.strict) and (own or is_strict(schema))
     if tool.strict and not (strict and quirks.strict):
         add_note(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
-    return {**said, "parameters": schema, **({"strict": strict} if quirks.strict else {})}
+    return {**members, "parameters": schema, **({"strict": strict} if quirks.strict else {})}
 
 
 def _choice(choice: ToolChoice, kinds: Mapping[str, str]) -> str | dict[str, Any]:

@@ -1,7 +1,8 @@
-"""A conversation → a request of OpenAI Responses. See responses_read.py for what one looks like.
+"""Writes a Conversation as a request of OpenAI Responses. read.py shows the format.
 
-Rule of this file: the turns are in order (turn_order.py), the names and ids legal. What Responses cannot say is told in the
-notes. Nothing is left with the provider: `store` is false, and reasoning comes back sealed.
+1. Expects turns in order (turn_order.py) and legal names and ids.
+2. What Responses cannot express is left out with a note.
+3. The provider stores nothing: `store` is false, and reasoning is requested in encrypted form.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,31 +37,31 @@ from .read import ENCRYPTED
 from .tools import API, write_tools
 
 INSTRUCTIONS = "You are a helpful assistant."
-"""Where an upstream demands some, and the client has none."""
+"""Instructions for an upstream that requires some, if the client sends none."""
 
-LEAST_TOKENS = 16
-"""OpenAI refuses a smaller `max_output_tokens`; Claude Code asks for 1 to see whether its key is good."""
+MIN_TOKENS = 16
+"""OpenAI refuses a smaller `max_output_tokens`; Claude Code asks for 1 to test its key."""
 
 
 def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    """The request."""
-    given = conversation.turns
-    if conversation.api != API and any(_is_elsewhere(part) for turn in given for part in turn.parts):
-        given = tuple(replace(turn, parts=tuple(_at_hand(turn.parts, notes))) for turn in given)
+    """Returns the request."""
+    turns = conversation.turns
+    if conversation.api != API and any(_is_foreign_file(part) for turn in turns for part in turn.parts):
+        turns = tuple(replace(turn, parts=tuple(_without_foreign_files(turn.parts, notes))) for turn in turns)
     if conversation.api == "messages":
-        given = tuple(map(web_search.as_items, given))
-    instructions, turns = _leading(given)
+        turns = tuple(map(web_search.as_items, turns))
+    instructions, turns = _leading(turns)
     request: dict[str, Any] = {"model": conversation.model}
     if instructions:
         request["instructions"] = instructions
-    request["input"] = [item for turn in turns for item in (_in_phases if quirks.phases else list)(_items(turn, notes))]
+    request["input"] = [item for turn in turns for item in (_with_phases if quirks.phases else list)(_items(turn, notes))]
     request |= write_tools(conversation, quirks, notes)
     thinking = _reasoning(conversation.reasoning, quirks, notes)
     effort = thinking.get("reasoning", {}).get("effort", quirks.default_effort)
     request |= _limits(conversation, quirks, notes, effort)
     request |= thinking
     if conversation.api == "messages" and quirks.efforts and web_search.is_offered(conversation, quirks):
-        # models that do not think refuse the field
+        # models without reasoning refuse the field
         request["include"] = [*request.get("include", ()), web_search.SOURCES]
     shared = options.written(conversation, quirks, notes, derived=True)
     verbosity = {"verbosity": shared.pop("verbosity")} if "verbosity" in shared else {}
@@ -84,19 +85,19 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     return request
 
 
-def _is_elsewhere(part: Part) -> bool:
-    """Whether it is, or holds, a file of another provider's."""
+def _is_foreign_file(part: Part) -> bool:
+    """Whether a part is or contains a file that another provider stores."""
     if isinstance(part, ToolResult):
-        return any(map(_is_elsewhere, part.parts))
+        return any(map(_is_foreign_file, part.parts))
     return isinstance(part, Image | Document) and bool(part.file_id)
 
 
-def _at_hand[P: Part](parts: Iterable[P], notes: list[str]) -> Iterable[P]:
-    """The parts without those that are files of another provider's."""
+def _without_foreign_files[P: Part](parts: Iterable[P], notes: list[str]) -> Iterable[P]:
+    """The parts without files that another provider stores."""
     for part in parts:
         if isinstance(part, ToolResult):
-            yield replace(part, parts=tuple(_at_hand(part.parts, notes)))
-        elif _is_elsewhere(part):
+            yield replace(part, parts=tuple(_without_foreign_files(part.parts, notes)))
+        elif _is_foreign_file(part):
             add_note(
                 notes, "An image or document that is a file of the provider's is left out: another provider has no such file"
             )
@@ -105,7 +106,7 @@ def _at_hand[P: Part](parts: Iterable[P], notes: list[str]) -> Iterable[P]:
 
 
 def _leading(turns: tuple[Turn, ...]) -> tuple[str, tuple[Turn, ...]]:
-    """What the system says before anybody else, as one text, and the rest: without any, OpenAI refuses it (pydantic-ai#3369)."""
+    """The text of the leading system turns, and the remaining turns: OpenAI refuses an empty input (pydantic-ai#3369)."""
     texts: list[str] = []
     for at, turn in enumerate(turns):
         if turn is turns[-1] or turn.role != "system" or not all(isinstance(part, TextPart) for part in turn.parts):
@@ -119,13 +120,13 @@ def _items(turn: Turn, notes: list[str]) -> list[dict[str, Any]]:
         add_note(notes, "`name` of a message is left out: Responses has no such field")
     items: list[dict[str, Any]] = []
     for part in turn.parts:
-        for said in _part(part, turn.role, notes):
-            if "type" in said and not _is_content(said):
-                items.append(said)
+        for entry in _part(part, turn.role, notes):
+            if "type" in entry and not _is_content(entry):
+                items.append(entry)
             elif items and items[-1].get("role") == turn.role:
-                items[-1]["content"].append(said)
+                items[-1]["content"].append(entry)
             else:
-                items.append({"type": "message", "role": turn.role, "content": [said]})
+                items.append({"type": "message", "role": turn.role, "content": [entry]})
     while items and items[-1]["type"] == "reasoning":
         add_note(notes, "Reasoning at the end of a turn is left out: Responses wants what follows from it")
         items.pop()
@@ -134,10 +135,10 @@ def _items(turn: Turn, notes: list[str]) -> list[dict[str, Any]]:
     return items
 
 
-def _in_phases(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The items of a turn, with what each message of the assistant is for: the last is the answer, if nothing follows it.
+def _with_phases(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items of a turn with `phase` in each assistant message: a message at the end is the final answer.
 
-    These models stop early where it is not told (pi#1819, pydantic-ai#5229).
+    Without it, these models stop early (pi#1819, pydantic-ai#5229).
     """
     last = items[-1] if items else {}
     for item in items:
@@ -146,13 +147,13 @@ def _in_phases(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return items
 
 
-def _is_content(said: Mapping[str, Any]) -> bool:
-    """Whether it stands in a message, and is no item of its own."""
-    return str(said["type"]).startswith(("input_", "output_text", "refusal"))
+def _is_content(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry is content of a message, not an item."""
+    return str(entry["type"]).startswith(("input_", "output_text", "refusal"))
 
 
 def _part(part: Part, role: str, notes: list[str]) -> Iterable[dict[str, Any]]:
-    """The items, or the content of a message, that a part is."""
+    """The items or content entries for a part."""
     match part:
         case TextPart():
             return [{"type": "output_text" if role == "assistant" else "input_text", "text": part.text}]
@@ -182,29 +183,29 @@ def _part(part: Part, role: str, notes: list[str]) -> Iterable[dict[str, Any]]:
 
 
 def _image(image: Image) -> dict[str, Any]:
-    said = {
+    members = {
         "type": "input_image",
         "image_url": f"data:{image.media_type};base64,{image.data}" if image.data else image.url,
         "file_id": image.file_id,
-        "detail": image.detail or "auto",  # the SDK's types, and servers made of them, demand it
+        "detail": image.detail or "auto",  # required in the SDK's types, and by servers that use them
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in members.items() if value}
 
 
 def _document(document: Document) -> dict[str, Any]:
-    """A file; text stands in the message, as not all that speak Responses read files of text."""
+    """The content entry for a document; text becomes `input_text`, as not all servers read text files."""
     if document.text:
         return {"type": "input_text", "text": "\n\n".join(filter(None, (document.title, document.text)))}
     data = f"data:{document.media_type};base64,{document.data}" if document.data else ""
-    said = {
+    members = {
         "type": "input_file",
         "file_data": data,
         "file_url": document.url,
         "file_id": document.file_id,
-        # OpenAI demands a name for data, and tells by it what they are
+        # OpenAI requires a name for data, and infers the type from it
         "filename": document.title or (f"document.{document.media_type.rpartition('/')[2]}" if data else ""),
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in members.items() if value}
 
 
 def _thought(thinking: ThinkingPart, notes: list[str]) -> list[dict[str, Any]]:
@@ -225,7 +226,7 @@ def _opened(seal: ReasoningState | None) -> Any:
 
 
 def _output(result: ToolResult) -> str | list[dict[str, Any]]:
-    """A text alone is a string. An error is told in the text: there is no field for it."""
+    """The output of a call: a string if it is only text. An error becomes a prefix of the text: there is no field for it."""
     parts: list[TextPart | Image | Document] = list(result.parts)
     if result.is_error:
         first = parts.pop(0) if parts and isinstance(parts[0], TextPart) else TextPart("")
@@ -239,20 +240,21 @@ def _output(result: ToolResult) -> str | list[dict[str, Any]]:
 
 
 def _limits(conversation: Conversation, quirks: Quirks, notes: list[str], effort: str) -> dict[str, Any]:
-    said: dict[str, Any] = {}
-    if (most := conversation.max_tokens) is not None:
-        taken = max(LEAST_TOKENS, min(most, quirks.max_tokens or most))
-        if taken != most:
-            add_note(notes, f"`max_output_tokens` is {taken} instead of {most}: this upstream refuses more, and less than 16")
-        said["max_output_tokens"] = taken
-    said |= sampling(conversation, quirks, notes, effort=effort)
+    members: dict[str, Any] = {}
+    if (requested := conversation.max_tokens) is not None:
+        limit = max(MIN_TOKENS, min(requested, quirks.max_tokens or requested))
+        if limit != requested:
+            why = "this upstream refuses more, and less than 16"
+            add_note(notes, f"`max_output_tokens` is {limit} instead of {requested}: {why}")
+        members["max_output_tokens"] = limit
+    members |= sampling(conversation, quirks, notes, effort=effort)
     if conversation.stop:
         add_note(notes, "The stop sequences are looked for in the answer: Responses has none")
-    return said
+    return members
 
 
 def _reasoning(reasoning: Reasoning | None, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
-    if not quirks.efforts:  # of a model that does not think, each of these would be refused
+    if not quirks.efforts:  # a model without reasoning refuses all of these members
         if reasoning is not None and (reasoning.effort or reasoning.budget):
             add_note(notes, "How much to think is left out: this model does not think")
         return {}
@@ -260,15 +262,15 @@ def _reasoning(reasoning: Reasoning | None, quirks: Quirks, notes: list[str]) ->
         return {"include": [ENCRYPTED]} if quirks.thinks else {}
     effort = effort_of(reasoning, quirks, notes)
     summary = reasoning.summary if quirks.summary and effort != "none" else ""
-    said = {key: value for key, value in (("effort", effort), ("summary", summary)) if value}
-    return ({"reasoning": said} if said else {}) | ({} if effort == "none" else {"include": [ENCRYPTED]})
+    members = {key: value for key, value in (("effort", effort), ("summary", summary)) if value}
+    return ({"reasoning": members} if members else {}) | ({} if effort == "none" else {"include": [ENCRYPTED]})
 
 
-def _format(form: Format, notes: list[str]) -> dict[str, Any]:
-    if form.kind == "json_object":
+def _format(format_: Format, notes: list[str]) -> dict[str, Any]:
+    if format_.kind == "json_object":
         return {"type": "json_object"}
-    schema = dict(form.schema)
-    said: dict[str, Any] = {"type": "json_schema", "name": form.name or FORMAT_NAME, "schema": schema}
-    if form.description:
-        said["description"] = form.description
-    return {**said, "strict": strict_of(form, schema, notes)}
+    schema = dict(format_.schema)
+    members: dict[str, Any] = {"type": "json_schema", "name": format_.name or FORMAT_NAME, "schema": schema}
+    if format_.description:
+        members["description"] = format_.description
+    return {**members, "strict": strict_of(format_, schema, notes)}
