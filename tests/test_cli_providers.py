@@ -9,7 +9,7 @@ import pytest
 from terminals import at_terminal
 from toolmend.cli import main
 from toolmend.dialects import DIALECTS
-from toolmend.dialects.engine.stranger import STRANGERS
+from toolmend.dialects.engine.stranger import FOR_UNKNOWN_MODELS
 from toolmend.dialects.families.role_tokens import role_tokens
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.providers.model_profiles import PROFILES, profile_for
@@ -89,7 +89,7 @@ def test_a_model_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "profile": "kimi",
         "matched": {"model": "*kimi*"},
         "dialects": [dialect.name for dialect in armed(None, profile_for("kimi", ""), known=True)],
-        "if_certain": [name for name in DIALECTS if name in STRANGERS],
+        "if_certain": [name for name in DIALECTS if name in FOR_UNKNOWN_MODELS],
         "own": [],
         "first_party": False,
         "reasoning_field": "reasoning",

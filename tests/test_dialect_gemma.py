@@ -15,7 +15,7 @@ from toolmend.core.events import ToolCallDelta, ToolCallEnd
 from toolmend.core.tools import Tools
 from toolmend.dialects import DIALECTS
 from toolmend.dialects.engine.markup_parser import MarkupParser
-from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.dialects.engine.opener_index import opener_index
 
 NAMES = ("gemma4", "functiongemma", "gemini", "gemma_stripped")
 STRING, NUMBER = {"type": "string"}, {"type": "integer"}
@@ -168,7 +168,7 @@ def test_it_is_no_call(text: str) -> None:
 ])  # fmt: skip
 def test_values_stream_and_nothing_grows(name: str, head: str, piece: str, tail: str) -> None:
     rules: list[str] = []
-    reader = MarkupParser(vocabulary((DIALECTS[name],)), TOOLS, 0, lambda: "call_0", rules.append)
+    reader = MarkupParser(opener_index((DIALECTS[name],)), TOOLS, 0, lambda: "call_0", rules.append)
     reader.feed(head)
     deltas = 0
     for _ in range(5000):
@@ -180,7 +180,7 @@ def test_values_stream_and_nothing_grows(name: str, head: str, piece: str, tail:
 
 
 def test_text_without_quotes_is_held_but_not_read_again() -> None:
-    reader = MarkupParser(vocabulary((DIALECTS["gemma_stripped"],)), TOOLS, 0, lambda: "call_0", lambda _: None)
+    reader = MarkupParser(opener_index((DIALECTS["gemma_stripped"],)), TOOLS, 0, lambda: "call_0", lambda _: None)
     reader.feed("call:f{a:")
     for _ in range(5000):
         reader.feed("x, y {1}: ")

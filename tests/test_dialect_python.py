@@ -16,7 +16,7 @@ from toolmend.core.tools import Tools
 from toolmend.dialects import DIALECTS
 from toolmend.dialects.engine.literals import scalar
 from toolmend.dialects.engine.markup_parser import MarkupParser
-from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.dialects.engine.opener_index import opener_index
 
 NAMES = ("python_list", "llama_python", "olmo3", "lfm2", "tool_code")
 TOOLS = Tools({"f": {}, "g": {}, "h-2.x": {}})
@@ -186,7 +186,7 @@ def test_a_name_is_an_offered_one_between_no_tokens() -> None:
 ])  # fmt: skip
 def test_values_stream_and_nothing_grows(head: str, piece: str, tail: str) -> None:
     ops: list[Any] = []
-    reader = MarkupParser(vocabulary((DIALECTS["python_list"],)), TOOLS, 0, lambda: "call_0", ops.append)
+    reader = MarkupParser(opener_index((DIALECTS["python_list"],)), TOOLS, 0, lambda: "call_0", ops.append)
     reader.feed(head)
     deltas = 0
     for _ in range(5000):

@@ -12,7 +12,7 @@ from toolmend.apis.shared.delta_template_learner import learn, plain
 from toolmend.core.events import TextDelta
 from toolmend.core.sse import parse
 from toolmend.core.text_state import ANYTHING, IN_LEAKED_STRING, IN_STRING, TextState
-from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.dialects.engine.opener_index import opener_index
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.pipeline.fastpath import matchers
 from toolmend.pipeline.fastpath.delta_run import MOST_JOINED, DeltaRun
@@ -34,7 +34,7 @@ WRAPS = {
 }
 COURSES = {
     "anything": ANYTHING,
-    "openers": vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", "")))).text_state,
+    "openers": opener_index(tuple(armed(None, profile_for("gpt-oss-20b", "")))).text_state,
     "in a string": IN_STRING,
     "in markup": IN_LEAKED_STRING,
 }

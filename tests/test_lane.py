@@ -27,7 +27,7 @@ from toolmend.core.events import TextDelta
 from toolmend.core.json_text import inside
 from toolmend.core.literal_search import openers
 from toolmend.core.text_state import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, without
-from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.dialects.engine.opener_index import opener_index
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.pipeline.fastpath import delta_run
 from toolmend.pipeline.pipeline import Pipeline
@@ -710,7 +710,7 @@ MARKS = ("</arg_value>", "\\n<arg_key>", "\n</arg_value>")
 ARGUMENTS = without(MARKS, frozenset(), openers(MARKS).search)
 ODD = ("\u25c1think", "\U0001f389")
 BEYOND = without(ODD, frozenset(), openers(ODD).search)
-OPENERS = vocabulary(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
+OPENERS = opener_index(tuple(armed(None, profile_for("gpt-oss-20b", ""))))
 
 
 @examples(5)

@@ -40,7 +40,7 @@ from toolmend.core.reasoning_state import ReasoningState
 from toolmend.core.sse import ServerSentEvent, SseDecoder
 from toolmend.dialects import REASONING_TAGS
 from toolmend.dialects.engine.markup_parser import MarkupParser
-from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.dialects.engine.opener_index import opener_index
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.pipeline.transformers.duplicates import Duplicates
 from toolmend.pipeline.transformers.finish import FinishReason
@@ -75,7 +75,7 @@ class Loop:
         given = reply(self.rules)
         self._codec = Messages(given)
         self._decoder = SseDecoder()
-        markup = Markup(lambda choice: MarkupParser(vocabulary(tuple(DIALECTS)), OFFERED, choice, given.new_id, given.fired))
+        markup = Markup(lambda choice: MarkupParser(opener_index(tuple(DIALECTS)), OFFERED, choice, given.new_id, given.fired))
         self._transformers: list[Any] = [markup, Duplicates(given.fired), FinishReason(given.fired)] if mends else []
 
     def feed(self, data: bytes) -> bytes:

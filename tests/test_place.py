@@ -19,7 +19,7 @@ def place_behind(*pieces: str) -> MarkdownContext:
 
 
 def told(place: MarkdownContext) -> tuple[bool, ...]:
-    return place.goes_on("`"), place.goes_on("~"), place.in_code, place.in_fence, place.line_start, place.message_start
+    return place.extends_run("`"), place.extends_run("~"), place.in_code, place.in_fence, place.line_start, place.message_start
 
 
 @given(TEXTS)

@@ -14,7 +14,7 @@ from toolmend.core.events import ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.core.tools import UNKNOWN, Tools
 from toolmend.dialects import DIALECTS
 from toolmend.dialects.engine.markup_parser import MAX_HELD, MarkupParser
-from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.dialects.engine.opener_index import opener_index
 
 
 class Told:
@@ -26,7 +26,7 @@ class Told:
         self.text = "".join(pieces)
         self.rules: list[str] = []
         numbers = iter(range(10_000))
-        self.reader = MarkupParser(vocabulary(tuple(DIALECTS[name] for name in dialects)), tools, 0, lambda: f"call_{next(numbers)}", self.rules.append)
+        self.reader = MarkupParser(opener_index(tuple(DIALECTS[name] for name in dialects)), tools, 0, lambda: f"call_{next(numbers)}", self.rules.append)
         self.content, self.markup, self.at = "", "", 0
         self.calls: list[list[str]] = []
         self.ended: list[int] = []
@@ -149,7 +149,7 @@ def test_what_is_held_has_a_bound(before: str) -> None:
 
 @pytest.mark.parametrize("reasoning", [False, True], ids=["content", "reasoning"])
 def test_how_one_text_goes_on_says_nothing_of_the_other(reasoning: bool) -> None:
-    reader = MarkupParser(vocabulary((DIALECTS["kimi_k2"],)), UNKNOWN, 0, lambda: "call_0", lambda _: None)
+    reader = MarkupParser(opener_index((DIALECTS["kimi_k2"],)), UNKNOWN, 0, lambda: "call_0", lambda _: None)
     reader.feed("Hm.", reasoning)
     for held in (False, True):
         assert reader.text_state(reasoning=reasoning, held=held)

@@ -22,7 +22,7 @@ from toolmend.core.fastclass import replace
 from toolmend.dialects.engine.dialect import DOUBT
 from toolmend.dialects.engine.emitter import ContentSpan, ReasoningSpan
 from toolmend.dialects.engine.markup_parser import MarkupParser
-from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.dialects.engine.opener_index import opener_index
 from toolmend.pipeline.build import AnswerContext, beginning, looked_for
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.model_profiles import PROFILES
@@ -237,7 +237,7 @@ def reader_for(model: str, begins: str = "") -> MarkupParser:
     ask = asked("chat", *WEATHER, model=model)
     answer = AnswerContext(ask, translate(ask, "chat", "chat"), "chat", "chat", Settings(), "", begins)
     dialects, tags = looked_for(answer, answer.offered, answer.profile)
-    return MarkupParser(vocabulary(dialects), answer.offered, 0, lambda: "call_1", lambda _: None, beginning(answer, answer.profile, tags))
+    return MarkupParser(opener_index(dialects), answer.offered, 0, lambda: "call_1", lambda _: None, beginning(answer, answer.profile, tags))
 
 
 def longest_hold(reader: MarkupParser, deltas: Sequence[str], *, reasoning: bool = False) -> tuple[int, bool]:

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from streams import WEATHER, stream
 from toolmend.core.literal_search import SHORT
-from toolmend.dialects.engine.opener_index import vocabulary
+from toolmend.dialects.engine.opener_index import opener_index
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.model_profiles import profile_for
 
 CALL = 'functools[{"name": "get_weather", "arguments": {"city": "Oslo"}}]'
-KNOWN = vocabulary(tuple(armed(None, profile_for("acme-1", ""))))
+KNOWN = opener_index(tuple(armed(None, profile_for("acme-1", ""))))
 
 
 @pytest.mark.parametrize("text", ["of", "if it is of", "a_f", "2f", "fu", "functoo", "of functools", "see <", "x < "])

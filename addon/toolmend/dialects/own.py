@@ -21,10 +21,10 @@ from ..core.fastclass import replace, value
 from ..core.scanner import Reading
 from ..core.schema_values import to_json, types_of
 from .engine.dialect import Dialect
-from .engine.envelope import Form, read_envelopes
+from .engine.envelope import EnvelopeForm, read_envelopes
 from .engine.json_body import read_arguments, surplus
 from .engine.parameters import Values, read_parameters
-from .engine.stranger import Stranger
+from .engine.stranger import StrictDialect
 from .engine.tags import MAX_OPENERS, TagDialect
 from .engine.value_text import Tags
 
@@ -117,12 +117,12 @@ class OwnDialect(TagDialect):
             return False
         called = yield from self._body(reader, name)
         if called and wrapped:
-            reader.wrapped(self, self.wrapper.end)
+            reader.open_wrapper(self, self.wrapper.end)
         return called
 
-    def _form(self) -> Form:
+    def _form(self) -> EnvelopeForm:
         keys = self.keys
-        form = Form(ends=self.closers + self.openers)
+        form = EnvelopeForm(ends=self.closers + self.openers)
         form = replace(form, names=keys.name) if keys.name else form
         form = replace(form, arguments=keys.arguments) if keys.arguments else form
         return replace(form, ids=keys.id) if keys.id else form
@@ -178,7 +178,7 @@ class OwnDialect(TagDialect):
             if text is None:
                 return False
             given[key] = text
-        return _tell(reader, name, given, commit)
+        return _emit_call(reader, name, given, commit)
 
     def _key(self, reader: "MarkupParser", name: str) -> Reading[str | None]:
         """Reads the tag of a parameter that the tool declares."""
@@ -239,7 +239,7 @@ class OwnDialect(TagDialect):
             if scanner.ended or len(scanner.text) - scanner.pos > MAX_VALUE:
                 return False
             yield
-        return _tell(reader, name, given, commit)
+        return _emit_call(reader, name, given, commit)
 
     def _lines(self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]) -> Reading[bool]:
         """Reads `key: value`, a line or more each, up to the end, which stays; without an end, up to an empty line."""
@@ -269,7 +269,7 @@ class OwnDialect(TagDialect):
                     break
             else:
                 given[key].append(line)
-        return _tell(reader, name, {key: "\n".join(lines).rstrip("\n") for key, lines in given.items()}, commit)
+        return _emit_call(reader, name, {key: "\n".join(lines).rstrip("\n") for key, lines in given.items()}, commit)
 
     def _key_of(self, line: str, known: dict[str, str]) -> tuple[str, str] | None:
         """The declared parameter that a line begins with, and what follows it."""
@@ -316,7 +316,7 @@ def _line(reader: "MarkupParser") -> Reading[str | None]:
     return scanner.text[at : end if end >= 0 else len(scanner.text)].removesuffix("\r")
 
 
-def _tell(reader: "MarkupParser", name: str, given: dict[str, str], commit: Callable[[], None]) -> bool:
+def _emit_call(reader: "MarkupParser", name: str, given: dict[str, str], commit: Callable[[], None]) -> bool:
     """Tells a call of values that are texts, as its tool wants them."""
     schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
     texts = (
@@ -360,7 +360,7 @@ def head(pattern: str, separators: tuple[str, ...]) -> re.Pattern[str]:
 @lru_cache(256)
 def looked_for(dialect: OwnDialect) -> Dialect:
     """The dialect as the engine has it."""
-    return Stranger(dialect, dialect.place) if dialect.strict else dialect
+    return StrictDialect(dialect, dialect.place) if dialect.strict else dialect
 
 
 def own_of(rows: Sequence[OwnDialect], names: Sequence[str] | None) -> list[Dialect]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..dialects import DIALECTS, OPEN_JSON, STRICT
 from ..dialects.engine.dialect import Dialect
-from ..dialects.engine.stranger import STRANGERS
+from ..dialects.engine.stranger import FOR_UNKNOWN_MODELS
 from ..providers.model_profiles import Profile
 
 
@@ -20,7 +20,7 @@ def armed(
     strict = () if profile.name == "claude" else STRICT
     if names is not None:
         return [*(DIALECTS[name] for name in names), *(dialect for dialect in asked if dialect.name not in names)]
-    strangers = {} if known or profile.first_party else STRANGERS
+    strangers = {} if known or profile.first_party else FOR_UNKNOWN_MODELS
     certain = {*profile.dialects, *(dialect.name for dialect in (*asked, *strict))}
     looked_for = [dialect for name, dialect in DIALECTS.items() if not dialect.ambiguous or name in certain]
     # last, for a call that one of those has may go out as it comes

@@ -19,7 +19,7 @@ from ..core.tools import SEARCH, UNKNOWN, Tools, builtin, freeform, namespaces, 
 from ..dialects import DIALECTS, REASONING_TAGS, Dialect
 from ..dialects.engine.emitter import Beginning
 from ..dialects.engine.markup_parser import MarkupParser
-from ..dialects.engine.opener_index import vocabulary
+from ..dialects.engine.opener_index import opener_index
 from ..dialects.families.gemma import HeadlessGemma
 from ..dialects.families.leftovers import NAME as LEFTOVERS
 from ..dialects.families.leftovers import leftovers
@@ -163,7 +163,7 @@ def assemble(
     make_writer = APIS[answer.target].writer if answer.translates else None
     writer = make_writer(reply) if make_writer else None
     begins = beginning(answer, profile, tags)
-    words = vocabulary(dialects)
+    words = opener_index(dialects)
 
     def new_reader(choice: int) -> MarkupParser:
         # of a whole text, what earlier ones began with proves less than the text

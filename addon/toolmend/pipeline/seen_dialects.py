@@ -9,7 +9,7 @@ in meta.json), so a replay does not depend on it.
 
 from collections.abc import Iterable
 
-from ..dialects.engine.stranger import STRANGERS
+from ..dialects.engine.stranger import FOR_UNKNOWN_MODELS
 
 MOST = 256
 """Pairs of host and model that are kept: the last ones that answered so."""
@@ -26,7 +26,7 @@ class SeenDialects:
 
     def learn(self, host: str, model: str, rules: Iterable[str]) -> None:
         """Keeps those of the `rules` that fired which are such dialects."""
-        more = [rule for rule in rules if rule in STRANGERS]
+        more = [rule for rule in rules if rule in FOR_UNKNOWN_MODELS]
         if not more:
             return
         pair = host.lower(), model.lower()

@@ -24,7 +24,7 @@ from ..core.fold import Message
 from ..core.tools import Tools
 from ..dialects import DIALECTS
 from ..dialects.engine.markup_parser import MarkupParser
-from ..dialects.engine.opener_index import vocabulary
+from ..dialects.engine.opener_index import opener_index
 
 MOST_TEXT = 64 * 1024
 """Characters at the end of a text that are searched: a call stands at the end of an answer."""
@@ -402,7 +402,7 @@ def _judged(text: str, begin: int, name: str, tools: Tools, armed: frozenset[str
 def _played(text: str, tools: Tools) -> tuple[str, str | None]:
     """The dialect of the first call that stands in a text, and its arguments; None: it breaks off. ("", None) without any."""
     rules: list[str] = []
-    reader = MarkupParser(vocabulary(tuple(DIALECTS.values())), tools, 0, lambda: "call", rules.append, whole=True)
+    reader = MarkupParser(opener_index(tuple(DIALECTS.values())), tools, 0, lambda: "call", rules.append, whole=True)
     ops = [*reader.feed(text), *reader.close(cut=True)]
     start = next((number for number, op in enumerate(ops) if isinstance(op, ToolCallStart)), None)
     dialect = next((rule for rule in rules if rule in DIALECTS), "")

@@ -12,7 +12,7 @@ import click
 
 from ...config.settings import Settings, SettingsError, load
 from ...dialects import DIALECTS, STRICT
-from ...dialects.engine.stranger import Stranger
+from ...dialects.engine.stranger import StrictDialect
 from ...dialects.families.role_tokens import role_tokens
 from ...dialects.own import own_of
 from ...pipeline.armed_dialects import armed
@@ -111,8 +111,8 @@ def _answer(found: FoundProfile, model: str, host: str, settings: Settings) -> d
         "host": host,
         "profile": profile.name,
         "matched": {found.part: found.glob} if found.part else {},
-        "dialects": [dialect.name for dialect in dialects if not isinstance(dialect, Stranger)],
-        "if_certain": [dialect.name for dialect in dialects if isinstance(dialect, Stranger)],
+        "dialects": [dialect.name for dialect in dialects if not isinstance(dialect, StrictDialect)],
+        "if_certain": [dialect.name for dialect in dialects if isinstance(dialect, StrictDialect)],
         "own": [dialect.name for dialect in own_of(settings.own, settings.dialects)],
         "first_party": profile.first_party,
         "reasoning_field": profile.reasoning_field,
@@ -127,7 +127,7 @@ def _answer(found: FoundProfile, model: str, host: str, settings: Settings) -> d
 def _lines(found: FoundProfile, settings: Settings) -> list[tuple[str, str]]:
     profile = found.profile
     dialects = armed(built_in(settings.dialects), profile, known=not settings.strangers)
-    strangers = [dialect.name for dialect in dialects if isinstance(dialect, Stranger)]
+    strangers = [dialect.name for dialect in dialects if isinstance(dialect, StrictDialect)]
     listed = [dialect for dialect in dialects if dialect.name in profile.dialects or dialect in STRICT]
     own = ", ".join(dialect.name for dialect in listed)
     own_names = [dialect.name for dialect in own_of(settings.own, settings.dialects)]

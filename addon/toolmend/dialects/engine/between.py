@@ -14,7 +14,7 @@ MOST_OPENERS = 4
 
 
 @value
-class Between:
+class DelimitedDialect:
     """Calls between the tokens `begin` and `end`; without `begin`, in the open, where they begin with `opener`."""
 
     name: str

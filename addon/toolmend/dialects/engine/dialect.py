@@ -69,7 +69,7 @@ class Dialect(Protocol):
 
 
 @value
-class Door:
+class CustomDialect:
     """What a dialect with a coroutine of its own says of itself; `Dialect` tells what the fields mean."""
 
     name: str

@@ -67,7 +67,7 @@ class Deferred:
     ops: list[Op] = field(default_factory=list)
     size: int = 0
 
-    def tell(self, op: Op) -> None:
+    def append(self, op: Op) -> None:
         self.ops.append(op)
         self.size += abs(op) if isinstance(op, int) else op.size if isinstance(op, ReasoningSpan | ContentSpan) else 0
 
@@ -80,12 +80,12 @@ class Tentative:
     next_index: int
     ids: set[str]
     kept: int  # texts of a guess
-    late: Deferred = field(default_factory=Deferred)
+    deferred: Deferred = field(default_factory=Deferred)
     rules: list[str] = field(default_factory=list)
     trailing: int = 0  # characters of text since the last of these calls
 
-    def tell(self, op: Op) -> None:
-        self.late.tell(op)
+    def append(self, op: Op) -> None:
+        self.deferred.append(op)
         if isinstance(op, int | ReasoningSpan | ContentSpan):
             self.trailing += max(op, 0) if isinstance(op, int) else op.size
         else:
@@ -148,10 +148,10 @@ class Emitter:
         self.speaking = False  # likewise, content
         self.channels: Dialect | None = None  # whose channels the text has been divided into so far
         self.ops: list[Op] = []
-        self.doubtful: Tentative | None = None
+        self.tentative: Tentative | None = None
         self.begins = begins
-        self.shown: Literal["", "content", "reasoning"] = ""  # how this text began, once that is known
-        self.head = None if begins == "content" else Deferred()  # told before it is known whether the text began as reasoning
+        self.began_as: Literal["", "content", "reasoning"] = ""  # how this text began, once that is known
+        self.undecided = None if begins == "content" else Deferred()  # ops until the kind of the first text is known
         self.guess = None if begins == "content" else Guess()
         self.thought: Pair | None = None  # the tags around the reasoning that is read
         self.answer = ""  # the tag that began the answer, if one did
@@ -175,40 +175,40 @@ class Emitter:
         self._next_index = index + 1
         return index
 
-    def were_thoughts(self) -> None:
+    def revert_calls(self) -> None:
         """What looked like calls in the reasoning goes back into it, with all that came since."""
-        doubtful, self.doubtful = self.doubtful, None
-        assert doubtful
-        self._queue(ReasoningSpan(doubtful.late.size) if self.thinking else doubtful.late.size)
-        self.calls, self._next_index, self.ids = doubtful.calls, doubtful.next_index, doubtful.ids
+        tentative, self.tentative = self.tentative, None
+        assert tentative
+        self._queue(ReasoningSpan(tentative.deferred.size) if self.thinking else tentative.deferred.size)
+        self.calls, self._next_index, self.ids = tentative.calls, tentative.next_index, tentative.ids
         self._decide()
 
-    def was_content(self) -> None:
+    def decide_content(self) -> None:
         """The text did not begin as reasoning, or it is too late to tell."""
-        if self.head:
-            self.were_calls()
-        head, self.head = self.head, None
+        if self.undecided:
+            self.confirm_calls()
+        undecided, self.undecided = self.undecided, None
         guess, self.guess = self.guess, None
-        if head:
-            self.ops += head.ops
+        if undecided:
+            self.ops += undecided.ops
         elif guess and (text := "".join(guess.texts)).strip():
             self.thinking = False
             self.fired("reasoning_answer")
             self.ops.append(TextDelta(text, self._choice))
 
-    def were_calls(self) -> None:
+    def confirm_calls(self) -> None:
         """What looked like calls in the reasoning were calls: the text is over."""
-        doubtful, self.doubtful = self.doubtful, None
-        if doubtful:
-            answered = self.guess is not None and not self.head and not self._is_thought
+        tentative, self.tentative = self.tentative, None
+        if tentative:
+            answered = self.guess is not None and not self.undecided and not self._is_thought
             if self.guess and answered:
-                del self.guess.texts[doubtful.kept :]
-                self.was_content()
-            elif not self.head:
+                del self.guess.texts[tentative.kept :]
+                self.decide_content()
+            elif not self.undecided:
                 self.guess = None
-            for rule in doubtful.rules:
+            for rule in tentative.rules:
                 self.fired(rule)
-            for op in doubtful.late.ops:
+            for op in tentative.deferred.ops:
                 self._queue(ContentSpan(op.size) if answered and isinstance(op, ReasoningSpan) else op)
 
     def _show_end(self, *, cut: bool) -> None:
@@ -218,17 +218,17 @@ class Emitter:
         """
         proves = self._next_index == 0 or self.begins in ("likely", "doubt")
         if proves and not cut and not all(place.message_start for place in self.places):
-            self.shown = self.shown or "content"
+            self.began_as = self.began_as or "content"
 
-    def stray_end(self) -> None:
+    def drop_stray_end(self) -> None:
         """What has been read is the end of a thought that was emitted as content, as nothing had begun it."""
         self.fired("reasoning_end")
-        self.shown = self.shown or "reasoning"
-        self.take()
+        self.began_as = self.began_as or "reasoning"
+        self.drop_markup()
 
     def answers(self, tag: str) -> None:
         """What has been read is the tag that begins the answer; or ends it, then `tag` is empty."""
-        self.take()
+        self.drop_markup()
         self.answer = tag
         self.place.markup()
 
@@ -237,15 +237,15 @@ class Emitter:
         guess = self.guess
         if guess and guess.size > KEPT:
             self.guess = None
-        if not self.head or self.doubtful or self.whole or not guess:
+        if not self.undecided or self.tentative or self.whole or not guess:
             return
         if guess.size > DOUBT and not self._reads_as_thought("".join(guess.texts)[:DOUBT]):
-            self.was_content()
+            self.decide_content()
         elif guess.size > DOUBT or (self.begins == "reasoning" and not guess.blank):
-            head, self.head = self.head, None
+            undecided, self.undecided = self.undecided, None
             self.thinking = True
             self.places = (MarkdownContext(), self.places[False])
-            self.ops += (ReasoningSpan(op) if isinstance(op, int) and op > 0 else op for op in head.ops)
+            self.ops += (ReasoningSpan(op) if isinstance(op, int) and op > 0 else op for op in undecided.ops)
 
     def _reads_as_thought(self, text: str) -> bool:
         match self.begins:
@@ -258,8 +258,8 @@ class Emitter:
     def _called(self) -> None:
         """A call begins that is certain. A guess may be what came before an answer's call, or what a thought calls from."""
         if self.guess and not self.whole:
-            if self.head or not self._is_thought:
-                self.was_content()
+            if self.undecided or not self._is_thought:
+                self.decide_content()
             self.guess = None
 
     @property
@@ -274,10 +274,10 @@ class Emitter:
             self.guess.keep(self.scanner.text[self.scanner.start : self.scanner.pos])
 
     def _queue(self, op: Op) -> None:
-        if self.doubtful:
-            self.doubtful.tell(op)
-        elif self.head:
-            self.head.tell(op)
+        if self.tentative:
+            self.tentative.append(op)
+        elif self.undecided:
+            self.undecided.append(op)
         else:
             self.ops.append(op)
 
@@ -291,7 +291,7 @@ class Emitter:
     @property
     def may_be_inside(self) -> bool:
         """Whether the text may have begun inside reasoning."""
-        return self.head is not None
+        return self.undecided is not None
 
     @property
     def place(self) -> MarkdownContext:
@@ -307,20 +307,20 @@ class Emitter:
     # what a dialect tells
 
     def attempt(self, reading: Reading[bool]) -> Reading[list[Attempt]]:
-        """Reads calls and returns them: nothing is told of them until `tell_attempts`."""
+        """Reads calls and returns them: nothing is told of them until `emit_attempts`."""
         around, self.attempts = self.attempts, []
         called = yield from reading
         found, self.attempts = self.attempts, around
         return found if called else []
 
-    def tell_attempts(self, attempts: list[Attempt]) -> None:
+    def emit_attempts(self, attempts: list[Attempt]) -> None:
         """What was read are these calls, whole ones."""
         for found in attempts:
             self.start(found.dialect, found.id if found.id not in self.ids else self.new_id(), found.name)
             self.arguments(found.arguments)
             self.end()
 
-    def give(self, end: int) -> None:
+    def emit_text(self, end: int) -> None:
         """The text up to `end` (a place in scanner.text) is text."""
         scanner = self.scanner
         if end > scanner.start:
@@ -332,18 +332,18 @@ class Emitter:
             scanner.start = end
             if self.guess:
                 self.guess.keep(text)
-            if self.doubtful and self.doubtful.trailing > DOUBT and not self.whole:
-                self.were_thoughts()  # a model stops after its calls
+            if self.tentative and self.tentative.trailing > DOUBT and not self.whole:
+                self.revert_calls()  # a model stops after its calls
             elif self.guess:
                 self._decide()
         scanner.pos = max(scanner.pos, end)
 
-    def take(self) -> None:
+    def drop_markup(self) -> None:
         """The text that has been read is markup."""
         scanner = self.scanner
         if scanner.pos > scanner.start and self.attempts is None:
             self._queue(scanner.start - scanner.pos)
-            if self.guess and self.doubtful:  # what may be text after all
+            if self.guess and self.tentative:  # what may be text after all
                 self.guess.keep(scanner.text[scanner.start : scanner.pos])
             scanner.start = scanner.pos
 
@@ -353,17 +353,17 @@ class Emitter:
             self.attempts.append(Attempt(dialect, id_, name))
             return
         self._step_aside()
-        if dialect.in_reasoning == "doubtful" and not self.doubtful and (self.in_reasoning or self.head):
+        if dialect.in_reasoning == "doubtful" and not self.tentative and (self.in_reasoning or self.undecided):
             kept = len(self.guess.texts) if self.guess else 0
-            self.doubtful = Tentative(self.calls, self._next_index, set(self.ids), kept)
-        elif not self.doubtful:
+            self.tentative = Tentative(self.calls, self._next_index, set(self.ids), kept)
+        elif not self.tentative:
             self._called()
         self.committed = True
-        if self.doubtful:
-            self.doubtful.rules.append(dialect.name)
+        if self.tentative:
+            self.tentative.rules.append(dialect.name)
         else:
             self.fired(dialect.name)
-        self.take()
+        self.drop_markup()
         self.place.markup()
         self.calls += 1
         self.ids.add(id_)
@@ -377,8 +377,8 @@ class Emitter:
         if wrapper:
             pos = self.scanner.pos
             self.scanner.pos = self.scanner.start + wrapper
-            self.take()
-            self.give(self.scanner.start + text)
+            self.drop_markup()
+            self.emit_text(self.scanner.start + text)
             self.scanner.pos = pos
 
     def arguments(self, text: str) -> None:
@@ -386,7 +386,7 @@ class Emitter:
         if self.attempts is not None:
             self.attempts[-1].pieces.append(text)
             return
-        self.take()
+        self.drop_markup()
         if text:
             self._queue(ToolCallDelta(self._index, text, self._choice))
 
@@ -395,40 +395,40 @@ class Emitter:
         if self.attempts is not None:
             self.attempts[-1].ended = True
             return
-        self.take()
+        self.drop_markup()
         self._queue(ToolCallEnd(self._index, self._choice))
         self.committed = False
         self.after_call = True
 
-    def broken(self) -> None:
+    def break_off(self) -> None:
         """The call is over, but not complete: nobody may complete it (R8)."""
-        self.take()
+        self.drop_markup()
         self.committed = False
         self.after_call = self.attempts is None
 
-    def turn(self, dialect: Dialect, *, thinking: bool, pair: "Pair | None" = None, guess: bool = False) -> None:
+    def switch_reasoning(self, dialect: Dialect, *, thinking: bool, pair: "Pair | None" = None, guess: bool = False) -> None:
         """What has been read is a tag that begins or ends reasoning; calls in what it ends were thoughts.
 
         `pair` is what begins and ends this reasoning. `guess`: the tag may be a part of the answer.
         """
         self.fired(dialect.name)
-        if self.doubtful:
-            (self.were_calls if thinking else self.were_thoughts)()
+        if self.tentative:
+            (self.confirm_calls if thinking else self.revert_calls)()
         if thinking:
-            self.shown = self.shown or "content"
+            self.began_as = self.began_as or "content"
         elif self.guess and not self.guess.tagged:
-            self.shown = self.shown or "reasoning"
+            self.began_as = self.began_as or "reasoning"
         self._begin_guess(guess=guess)
-        self.take()
-        head, self.head = self.head, None
-        for op in head.ops if head else ():
+        self.drop_markup()
+        undecided, self.undecided = self.undecided, None
+        for op in undecided.ops if undecided else ():
             self.ops.append(ReasoningSpan(op) if isinstance(op, int) and op > 0 and not thinking else op)
-        if head and not thinking:
+        if undecided and not thinking:
             self.places = (MarkdownContext(), self.places[False])
         self.thinking, self.thought, self.named = thinking, pair, False
         self.places[thinking].markup()
 
-    def channel(self, dialect: Dialect, kind: Literal["reasoning", "content", ""], *, guess: bool = False) -> None:
+    def switch_channel(self, dialect: Dialect, kind: Literal["reasoning", "content", ""], *, guess: bool = False) -> None:
         """What has been read is a marker of channels: what follows is reasoning, content, or what the upstream calls it.
 
         `guess`: the marker may be a part of the answer.
@@ -436,12 +436,12 @@ class Emitter:
         self.fired(dialect.name)
         self._step_aside()
         self._begin_guess(guess=guess)
-        self.take()
+        self.drop_markup()
         self.channels = dialect
         self.thinking, self.speaking = kind == "reasoning", kind == "content"
         self.place.markup()
 
-    def wrapped(self, dialect: Dialect, ends: tuple[str, ...]) -> None:
+    def open_wrapper(self, dialect: Dialect, ends: tuple[str, ...]) -> None:
         """The call stands in a wrapper: its end is markup, even behind text."""
         if self.attempts is None:
             self.open = (dialect, ends)

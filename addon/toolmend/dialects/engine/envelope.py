@@ -52,7 +52,7 @@ _NEXT = (",", ";", "{", "]")
 
 
 @value
-class Form:
+class EnvelopeForm:
     """How one dialect writes its envelopes.
 
     ends: the tokens that end a call or the wrapper. ids: the member that holds the id; where it stands behind the arguments,
@@ -96,7 +96,7 @@ class _Envelope:
     depth: int = 0  # so many objects within it are being read
 
 
-def read_envelopes(reader: "MarkupParser", dialect: "Dialect", form: Form) -> Reading[bool]:
+def read_envelopes(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm) -> Reading[bool]:
     """Reads the envelope, or the array of envelopes, that begins here. Whether there was a call."""
     scanner = reader.scanner
     yield from scanner.blanks()
@@ -115,13 +115,13 @@ def read_envelopes(reader: "MarkupParser", dialect: "Dialect", form: Form) -> Re
     return called
 
 
-def _end_array(reader: "MarkupParser", form: Form) -> Reading[None]:
+def _end_array(reader: "MarkupParser", form: EnvelopeForm) -> Reading[None]:
     """Swallows the bracket that ends an array, and another one that nothing follows; or the comma after which it breaks off."""
     scanner = reader.scanner
     back = scanner.pos - scanner.start
     yield from scanner.blanks()
     if (yield from scanner.literal(("]",))):
-        reader.take()
+        reader.drop_markup()
         back = scanner.pos - scanner.start  # none, but where calls are read and not yet told
         yield from scanner.blanks()
         yield from scanner.literal(("]",))
@@ -130,15 +130,15 @@ def _end_array(reader: "MarkupParser", form: Form) -> Reading[None]:
     if (yield from scanner.peek()) and not (yield from scanner.ahead(form.ends)):
         scanner.pos = scanner.start + back
     else:
-        reader.take()
+        reader.drop_markup()
 
 
-def _read_envelope(reader: "MarkupParser", dialect: "Dialect", form: Form) -> Reading[bool]:
+def _read_envelope(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm) -> Reading[bool]:
     envelope = _Envelope()
     closed = yield from _read_members(reader, dialect, form, envelope)
     if envelope.called:
         if closed:
-            reader.take()
+            reader.drop_markup()
         return True
     if envelope.wrong or envelope.name is None or (envelope.arguments is None and (form.strict or not closed)):
         return False
@@ -148,7 +148,7 @@ def _read_envelope(reader: "MarkupParser", dialect: "Dialect", form: Form) -> Re
     return True
 
 
-def _read_members(reader: "MarkupParser", dialect: "Dialect", form: Form, envelope: _Envelope) -> Reading[bool]:
+def _read_members(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm, envelope: _Envelope) -> Reading[bool]:
     """Reads an object's members. Whether its closing brace was there."""
     scanner = reader.scanner
     scanner.pos += 1
@@ -177,7 +177,7 @@ def _read_members(reader: "MarkupParser", dialect: "Dialect", form: Form, envelo
             return False
 
 
-def _read_member(reader: "MarkupParser", dialect: "Dialect", form: Form, envelope: _Envelope, key: str) -> Reading[None]:
+def _read_member(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm, envelope: _Envelope, key: str) -> Reading[None]:
     scanner = reader.scanner
     begin = yield from scanner.peek()
     if envelope.called:
@@ -208,7 +208,7 @@ def _read_member(reader: "MarkupParser", dialect: "Dialect", form: Form, envelop
             if (yield from follow_value(scanner, form.ends, reader.arguments)):
                 reader.end()
             else:
-                reader.broken()
+                reader.break_off()
             envelope.end = scanner.pos - scanner.start
         else:
             envelope.arguments = yield from _held_arguments(reader, form)
@@ -248,7 +248,7 @@ def _is_schema(reader: "MarkupParser", envelope: _Envelope) -> Reading[bool]:
     return first in _SCHEMA and first not in reader.tools.properties(envelope.name or "")
 
 
-def _follow(reader: "MarkupParser", form: Form, emit: Callable[[str], None]) -> Reading[bool]:
+def _follow(reader: "MarkupParser", form: EnvelopeForm, emit: Callable[[str], None]) -> Reading[bool]:
     """`follow_value`, of what may be no call's: then what is in it is read again."""
     scanner = reader.scanner
     reader.again = reader.again + 1 if scanner.place < reader.followed else 0
@@ -259,7 +259,7 @@ def _follow(reader: "MarkupParser", form: Form, emit: Callable[[str], None]) -> 
     return whole
 
 
-def _held_arguments(reader: "MarkupParser", form: Form) -> Reading[str | None]:
+def _held_arguments(reader: "MarkupParser", form: EnvelopeForm) -> Reading[str | None]:
     """The text of an object, of one in a string, or `{}` for null; None if it is none of these, or broken off."""
     pieces: list[str] = []
     if not (yield from _follow(reader, form, pieces.append)):

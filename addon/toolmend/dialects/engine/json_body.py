@@ -56,7 +56,7 @@ def read_arguments(reader: "MarkupParser", commit: Callable[[], None], stops: tu
                 reader.end()
                 yield from surplus(reader, stops)
             else:
-                reader.broken()
+                reader.break_off()
             return True
         case '"':
             value = yield from read_string(scanner)
@@ -271,7 +271,7 @@ def surplus(reader: "MarkupParser", stops: tuple[str, ...]) -> Reading[None]:
     back = scanner.pos - scanner.start
     yield from scanner.run(_BRACES, 64)
     if (yield from scanner.ahead(stops)) or not (yield from scanner.peek()):
-        reader.take()
+        reader.drop_markup()
     else:
         scanner.pos = scanner.start + back
 

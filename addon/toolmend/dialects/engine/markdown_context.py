@@ -109,7 +109,7 @@ class MarkdownContext:
         self.line_start = True
         self._span = 0
 
-    def goes_on(self, character: str) -> bool:
+    def extends_run(self, character: str) -> bool:
         """Whether this character goes on the run of backticks or tildes that the text ends with."""
         return character == self._run
 

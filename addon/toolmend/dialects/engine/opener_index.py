@@ -12,12 +12,12 @@ from .dialect import Dialect
 from .markdown_context import WORD
 
 
-class Vocabulary:
+class OpenerIndex:
     """What to look for, of some dialects."""
 
     def __init__(self, dialects: Sequence[Dialect]) -> None:
         self._dialects = tuple(dialects)
-        self._rest: Vocabulary | None = None
+        self._rest: OpenerIndex | None = None
         self.by_opener: dict[str, list[Dialect]] = {}
         for dialect in dialects:
             for literal in dialect.openers:
@@ -51,11 +51,11 @@ class Vocabulary:
         self._beginnings = begun - (self.by_opener.keys() - self.lines)
 
     @property
-    def rest(self) -> "Vocabulary":
+    def rest(self) -> "OpenerIndex":
         """What to look for once the message has begun."""
         if self._rest is None:
             rest = tuple(dialect for dialect in self._dialects if dialect.place != "message")
-            self._rest = self if len(rest) == len(self._dialects) else vocabulary(rest)
+            self._rest = self if len(rest) == len(self._dialects) else opener_index(rest)
         return self._rest
 
     def _found(self, text: str) -> FoundLiteral | None:
@@ -84,15 +84,15 @@ class Vocabulary:
 MOST_MADE = 256
 """Vocabularies that are kept: there is one for each set of tools where the names of the tools begin a call."""
 
-made: dict[tuple[int, ...], Vocabulary] = {}
+made: dict[tuple[int, ...], OpenerIndex] = {}
 """By the dialects they are of, which a vocabulary keeps alive."""
 
 
-def vocabulary(dialects: Sequence[Dialect]) -> Vocabulary:
+def opener_index(dialects: Sequence[Dialect]) -> OpenerIndex:
     """The one of these very dialects, which is made once: it takes milliseconds."""
     key = tuple(map(id, dialects))  # to hash what is in them takes longer than to read an event
     if key not in made:
         if len(made) >= MOST_MADE:
             made.clear()
-        made[key] = Vocabulary(dialects)
+        made[key] = OpenerIndex(dialects)
     return made[key]

@@ -47,12 +47,12 @@ def read_parameters(
     while parameter is not None:
         if not (yield from values.read(*parameter)):
             values.emit_held()
-            reader.broken()
+            reader.break_off()
             return True
         parameter = yield from values.next_header()
     values.emit_held()
     if scanner.broken and values.is_cut():
-        reader.broken()
+        reader.break_off()
         return True
     reader.arguments("}" if values.given else "{}")
     reader.end()
@@ -95,7 +95,7 @@ class Values(ValueText):
             ):
                 scanner.pos = scanner.start + offset
                 return
-            self._reader.take()
+            self._reader.drop_markup()
 
     def _swallow(self, *, text_may_follow: bool) -> Reading[bool]:
         """Goes past a closing tag that is not exact, if one stands here."""
@@ -122,7 +122,7 @@ class Values(ValueText):
         elif name:
             whole = yield from self._value(name, string)
         else:
-            whole = yield from self._text(lambda _: self._reader.take())
+            whole = yield from self._text(lambda _: self._reader.drop_markup())
         self._tag = tag
         return whole
 
@@ -131,8 +131,8 @@ class Values(ValueText):
         pieces: list[str] = []
         whole = yield from self._text(pieces.append)
         reader = self._reader
-        if reader.doubtful:
-            reader.doubtful.rules.append("repeated_parameter")
+        if reader.tentative:
+            reader.tentative.rules.append("repeated_parameter")
         else:
             reader.fired("repeated_parameter")
         if whole and name in self._held:

@@ -28,7 +28,7 @@ MOST_CALLS = 64
 """Calls in one wrapper that are read."""
 
 @value
-class Stranger:
+class StrictDialect:
     """A dialect, with more asked of its calls. `ends`: what must stand behind them, where it is no TagDialect.
 
     `only`: those of its openers that count, if not all do. `around`: openers that stand around a call of it; where one of them is
@@ -83,7 +83,7 @@ class Stranger:
             return False
         found = yield from self._certain(reader)
         if found:
-            reader.tell_attempts(found)
+            reader.emit_attempts(found)
         else:  # a part of it is no call, either
             reader.refused = begin, max(scanner.place, end if first == begin else 0)
         return bool(found)
@@ -164,14 +164,14 @@ def is_balanced(text: str) -> bool:
 
 _WHOLE_MESSAGES = ("json_array", "json_object", "fence", "python_list")
 
-STRANGERS: Mapping[str, Dialect] = {
+FOR_UNKNOWN_MODELS: Mapping[str, Dialect] = {
     **{
-        name: Stranger(DIALECTS[name])
+        name: StrictDialect(DIALECTS[name])
         for name in ("qwen3_coder", "qwen3_named", "hermes", "glm")
     },
     # half of a tag would have every text wait that ends in a `t`
-    "hermes_openerless": Stranger(DIALECTS["hermes_openerless"], only=("{", "["), around=DIALECTS["hermes"].openers),
-    "json_tools": Stranger(DIALECTS["json_tools"], ends=DIALECTS["json_tools"].closers),
-    **{name: Stranger(DIALECTS[name], "message") for name in _WHOLE_MESSAGES},
+    "hermes_openerless": StrictDialect(DIALECTS["hermes_openerless"], only=("{", "["), around=DIALECTS["hermes"].openers),
+    "json_tools": StrictDialect(DIALECTS["json_tools"], ends=DIALECTS["json_tools"].closers),
+    **{name: StrictDialect(DIALECTS[name], "message") for name in _WHOLE_MESSAGES},
 }
 """The ambiguous dialects that models are known to write whatever they are called."""

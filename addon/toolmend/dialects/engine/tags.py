@@ -13,7 +13,7 @@ from ...core.literal_search import openers
 from ...core.scanner import Reading, Scanner
 from .closers import read_closer
 from .dialect import InReasoning, Where
-from .envelope import ARGUMENTS, Form, read_envelopes
+from .envelope import ARGUMENTS, EnvelopeForm, read_envelopes
 from .json_body import read_arguments, surplus
 from .names import bare_name
 from .parameters import read_parameters
@@ -93,7 +93,7 @@ class TagDialect:
         if last not in self.call.begin:
             return False
         if self.arguments == "envelope":
-            called = yield from read_envelopes(reader, self, Form(ends=self.closers + self.openers))
+            called = yield from read_envelopes(reader, self, EnvelopeForm(ends=self.closers + self.openers))
             if called:
                 yield from surplus(reader, self.closers + self.openers)
                 yield from self._foreign_end(reader)
@@ -103,7 +103,7 @@ class TagDialect:
             return False
         called = yield from (self._read_empty if header.endswith("/") else self.read_call)(reader, header)
         if called and wrapped:
-            reader.wrapped(self, self.wrapper.end)
+            reader.open_wrapper(self, self.wrapper.end)
         return called
 
     def _foreign_end(self, reader: "MarkupParser") -> Reading[None]:
@@ -115,7 +115,7 @@ class TagDialect:
         if closer and not closer.cut:
             yield from scanner.blanks()
         if closer and not closer.cut and (yield from scanner.ahead(self.closers)):
-            reader.take()
+            reader.drop_markup()
         else:
             scanner.pos = scanner.start + back
 

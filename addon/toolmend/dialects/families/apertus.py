@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ...core.scanner import Reading
-from ..engine.dialect import Door
+from ..engine.dialect import CustomDialect
 from ..engine.json_body import read_arguments, read_string
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"[\s,\[]*")
 _CLOSING = re.compile(r"[\s}\]]*")
 
 
-class Apertus(Door):
+class Apertus(CustomDialect):
     """Calls of one array."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -34,7 +34,7 @@ class Apertus(Door):
                 return called
             called = True
             yield from scanner.run(_CLOSING, 4096)
-            reader.take()
+            reader.drop_markup()
 
     def _one(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner

@@ -29,7 +29,7 @@ _NAME = re.compile(r"[^\s`\[\]{}<>()\"']*")
 _INPUT = ("Action Input:", "Action_Input:", "Input:", "Arguments:")
 
 
-class Action(Fence):
+class CohereAction(Fence):
     """Calls after the word."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -51,4 +51,4 @@ class Action(Fence):
 
 
 COHERE = TagDialect("cohere", call=Tag(("<|START_ACTION|>",), end=("<|END_ACTION|>",)), arguments="envelope")
-COHERE_ACTION = Action("cohere_action", ("Action:",), ambiguous=True, offered_only=True, place="line", in_reasoning="never")
+COHERE_ACTION = CohereAction("cohere_action", ("Action:",), ambiguous=True, offered_only=True, place="line", in_reasoning="never")

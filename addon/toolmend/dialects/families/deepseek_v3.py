@@ -48,7 +48,7 @@ class DeepSeekV3(TagDialect):
             back = scanner.pos - scanner.start
             yield from scanner.blanks()
             if (yield from scanner.literal(("```",))):
-                reader.take()
+                reader.drop_markup()
             else:
                 scanner.pos = scanner.start + back
         return called

@@ -22,9 +22,9 @@ from ...core.fastclass import replace, value
 from ...core.scanner import Reading
 from ...core.schema_values import is_string
 from ...core.tools import Tools
-from ..engine.between import Between
+from ..engine.between import DelimitedDialect
 from ..engine.dialect import Where
-from ..engine.envelope import Form, read_envelopes
+from ..engine.envelope import EnvelopeForm, read_envelopes
 from ..engine.json_body import surplus
 from ..engine.literals import MAX_KEY, Literals, Notation
 from ..engine.names import bare_name
@@ -52,14 +52,14 @@ _NOTATION = Notation(
 )
 
 
-class Gemma(Between):
+class Gemma(DelimitedDialect):
     """Calls between tokens, or without the one that begins them."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         yield from self.begins(scanner)
         if self.begin and (yield from scanner.ahead(("{", "["))):
-            return (yield from read_envelopes(reader, self, Form(ends=self.end)))
+            return (yield from read_envelopes(reader, self, EnvelopeForm(ends=self.end)))
         called = yield from scanner.literal(_CALL)
         if self.begin:
             yield from scanner.blanks()
@@ -75,12 +75,12 @@ class Gemma(Between):
         if not brackets:
             reader.arguments("{}")
         elif not (yield from self._arguments(reader, name, brackets)):
-            reader.broken()
+            reader.break_off()
             return True
         reader.end()
         if len(brackets) > 1:
             yield from scanner.literal((")",))
-            reader.take()
+            reader.drop_markup()
         yield from surplus(reader, self.closers + self.openers)
         return True
 
@@ -149,12 +149,12 @@ class GeminiDialect(Gemma):
             return False
         reader.start(self, reader.new_id(), name)
         if not (yield from self._arguments(reader, name, brackets, ("}/>", "}>", *_NEXT) if tagged else _NEXT)):
-            reader.broken()
+            reader.break_off()
             return True
         reader.end()
         if tagged:
             yield from scanner.literal(("/>", ">"))
-            reader.take()
+            reader.drop_markup()
         return True
 
 

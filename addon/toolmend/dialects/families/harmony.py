@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ...core.fastclass import mutable
 from ...core.scanner import Reading, Scanner
-from ..engine.dialect import DOUBT, Door
+from ..engine.dialect import DOUBT, CustomDialect
 from ..engine.json_body import read_arguments
 from ..engine.names import bare_name
 
@@ -57,7 +57,7 @@ class _Header:
     complete: bool = False
 
 
-class Harmony(Door):
+class Harmony(CustomDialect):
     """Messages between tokens."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -67,7 +67,7 @@ class Harmony(Door):
         ended = yield from scanner.literal(_ENDS)
         wrapped = reader.aside[0] > 0  # only a call may stand in another dialect's wrapper
         if ended and ours and not wrapped:
-            reader.channel(self, "")
+            reader.switch_channel(self, "")
             return True
         yield from scanner.blanks()
         if not (yield from scanner.ahead(_STARTS)):
@@ -88,11 +88,11 @@ class Harmony(Door):
             if not ours:
                 return False
             thought = True
-        reader.channel(self, "reasoning" if thought else "content")
+        reader.switch_channel(self, "reasoning" if thought else "content")
         return True
 
 
-class Stripped(Door):
+class HarmonyStripped(CustomDialect):
     """The same without the tokens."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -114,17 +114,17 @@ class Stripped(Door):
         if not assistant:
             if not at_start or channel == "final" or directed:
                 return False
-            goes_on = yield from self._goes_on(scanner, None if reader.whole else DOUBT)
-            guess = goes_on is None and channel == "analysis"
-            if not (goes_on or guess):
+            is_channel = yield from self._is_channel(scanner, None if reader.whole else DOUBT)
+            guess = is_channel is None and channel == "analysis"
+            if not (is_channel or guess):
                 return False
             scanner.pos = scanner.start + behind
         elif not at_start and reader.channels is not self:
             return False
-        reader.channel(self, "reasoning" if channel == "analysis" or directed else "content", guess=guess)
+        reader.switch_channel(self, "reasoning" if channel == "analysis" or directed else "content", guess=guess)
         return True
 
-    def _goes_on(self, scanner: Scanner, most: int | None) -> Reading[bool | None]:
+    def _is_channel(self, scanner: Scanner, most: int | None) -> Reading[bool | None]:
         """Whether the word that was read is a channel: its message is glued to it, and another message follows.
 
         None if that does not show in `most` characters.
@@ -194,14 +194,14 @@ def _read_call(reader: "MarkupParser", dialect: "Dialect", header: _Header) -> R
 
     def commit() -> None:
         found = HARMONY if header.complete else dialect
-        reader.channel(found, "")
+        reader.switch_channel(found, "")
         reader.start(found, reader.new_id(), header.recipient)
 
     return (yield from read_arguments(reader, commit, _ENDS + _STARTS))
 
 
 HARMONY = Harmony("harmony", (*_STARTS, *_ENDS), offered_only=True)
-class Recipient(Door):
+class HarmonyRecipient(CustomDialect):
     """Only calls, only where they name their module: what other text says of channels is text."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -215,14 +215,14 @@ class Recipient(Door):
         return bool(header and _called(reader, header) and (yield from _read_call(reader, self, header)))
 
 
-HARMONY_RECIPIENT = Recipient(
+HARMONY_RECIPIENT = HarmonyRecipient(
     "harmony_recipient",
     ("assistant to=", "assistantcommentary to=", "assistantanalysis to=", "commentary to=", "analysis to=", "to=functions."),
     ambiguous=True,
     offered_only=True,
     in_reasoning="never",
 )
-HARMONY_STRIPPED = Stripped(
+HARMONY_STRIPPED = HarmonyStripped(
     "harmony_stripped",
     ("assistant", "analysis", "commentary", "to="),
     ambiguous=True,

@@ -11,8 +11,8 @@ this JSON is a call (hermes-agent#742). Source: the chat templates of Qwen and N
 from typing import TYPE_CHECKING
 
 from ...core.scanner import Reading
-from ..engine.dialect import Door
-from ..engine.envelope import Form, read_envelopes
+from ..engine.dialect import CustomDialect
+from ..engine.envelope import EnvelopeForm, read_envelopes
 from ..engine.tag import Tag
 from ..engine.tags import TagDialect
 
@@ -30,10 +30,10 @@ HERMES = TagDialect(
     ambiguous=True,
 )
 
-_FORM = Form(ends=HERMES.closers, strict=True)
+_FORM = EnvelopeForm(ends=HERMES.closers, strict=True)
 
 
-class Openerless(Door):
+class HermesOpenerless(CustomDialect):
     """An envelope on a line of its own, if the end tag follows it."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -45,11 +45,11 @@ class Openerless(Door):
         yield from scanner.blanks()
         if not (yield from scanner.literal(self.closers)):
             return False
-        reader.tell_attempts(found)
+        reader.emit_attempts(found)
         return True
 
 
-HERMES_OPENERLESS = Openerless(
+HERMES_OPENERLESS = HermesOpenerless(
     "hermes_openerless", ("{", "[", "tool_call>"), closers=HERMES.closers, ambiguous=True, offered_only=True, place="line",
     in_reasoning="never"
 )

@@ -55,9 +55,9 @@ class KimiK3(TagDialect):
         if reader.place.in_code and not reader.thinking and reader.channels is not self:
             return False
         if mark in _CLOSE_THINK:
-            reader.turn(self, thinking=False)
-        reader.was_content()
-        reader.channel(self, "reasoning" if mark in _OPEN_THINK else "content" if mark in _RESPONSE else "")
+            reader.switch_reasoning(self, thinking=False)
+        reader.decide_content()
+        reader.switch_channel(self, "reasoning" if mark in _OPEN_THINK else "content" if mark in _RESPONSE else "")
         return True
 
     def identify(self, reader: "MarkupParser", header: str) -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...core.scanner import Reading
 from .. import DIALECTS
-from ..engine.dialect import Dialect, Door
+from ..engine.dialect import CustomDialect, Dialect
 
 if TYPE_CHECKING:
     from ..engine.markup_parser import MarkupParser
@@ -26,7 +26,7 @@ _IN_LINE = re.compile(r"[ \t]*")
 _NOTHING = ("[]", "{}")
 
 
-class Leftovers(Door):
+class Leftovers(CustomDialect):
     """The ends and wrappers of some dialects."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -50,7 +50,7 @@ class Leftovers(Door):
             if (yield from scanner.peek()) not in ("", "\r", "\n", "<"):
                 return False
         reader.fired(self.name)
-        reader.take()
+        reader.drop_markup()
         return True
 
 

@@ -12,8 +12,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ...core.scanner import Reading
-from ..engine.dialect import Door
-from ..engine.envelope import Form, read_envelopes
+from ..engine.dialect import CustomDialect
+from ..engine.envelope import EnvelopeForm, read_envelopes
 from ..engine.literals import Literals, Notation
 from ..engine.names import bare_name
 from ..engine.quoted import PYTHON_QUOTES
@@ -30,7 +30,7 @@ MAX_HEAD = 256
 """Characters between the braces of a call and of its arguments."""
 
 
-class Arrow(Door):
+class MinimaxArrow(CustomDialect):
     """One call."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -38,9 +38,9 @@ class Arrow(Door):
         yield from scanner.literal(self.openers)
         yield from scanner.blanks()
         back = scanner.pos - scanner.start
-        found = yield from reader.attempt(read_envelopes(reader, self, Form(ends=_CLOSERS)))
+        found = yield from reader.attempt(read_envelopes(reader, self, EnvelopeForm(ends=_CLOSERS)))
         if found and all(call.ended and reader.tools.fits(call.name, call.arguments) for call in found):
-            reader.tell_attempts(found)
+            reader.emit_attempts(found)
             return True
         scanner.pos = scanner.start + back
         if not (yield from scanner.literal(("{",))):
@@ -63,6 +63,6 @@ class Arrow(Door):
         return True
 
 
-MINIMAX_ARROW = Arrow(
+MINIMAX_ARROW = MinimaxArrow(
     "minimax_arrow", ("[TOOL_CALL]",), wrappers=("[TOOL_CALL]",), closers=_CLOSERS, ambiguous=True, offered_only=True
 )

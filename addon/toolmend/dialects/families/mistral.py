@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ...core.scanner import Reading
-from ..engine.dialect import Door
-from ..engine.envelope import Form, read_envelopes
+from ..engine.dialect import CustomDialect
+from ..engine.envelope import EnvelopeForm, read_envelopes
 from ..engine.json_body import read_arguments
 from ..engine.names import bare_name
 
@@ -24,10 +24,10 @@ _ID = re.compile(r"[A-Za-z0-9_.:-]*")
 MOST_OPENERS = 4
 """In a row: there may be a second one in front of the real one. Each of many begins anew, so none reads them all."""
 
-_FORM = Form(ends=("[TOOL_CALLS]", "[/TOOL_CALLS]"), holds_for_id=True)
+_FORM = EnvelopeForm(ends=("[TOOL_CALLS]", "[/TOOL_CALLS]"), holds_for_id=True)
 
 
-class Mistral(Door):
+class Mistral(CustomDialect):
     """One reader for both forms."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:

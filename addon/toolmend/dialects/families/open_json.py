@@ -13,18 +13,18 @@ import re
 from typing import TYPE_CHECKING
 
 from ...core.scanner import Reading
-from ..engine.dialect import Door
-from ..engine.envelope import Form, read_envelopes
+from ..engine.dialect import CustomDialect
+from ..engine.envelope import EnvelopeForm, read_envelopes
 
 if TYPE_CHECKING:
     from ..engine.markup_parser import MarkupParser
 
-_FORM = Form(strict=True)
+_FORM = EnvelopeForm(strict=True)
 _MORE = {"```": re.compile("`*"), "~~~": re.compile("~*")}
 _LANGUAGES = ("json", "JSON", "tool_call", "tool_calls", "tool_code", "tool_use", "function_call", "")
 
 
-class OpenJSON(Door):
+class OpenJSON(CustomDialect):
     """A bare array or object."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -36,7 +36,7 @@ class OpenJSON(Door):
 
 
 class JsonTools(OpenJSON):
-    """Between the tags that have the tools in the prompt; where they have tools, it is no call."""
+    """DelimitedDialect the tags that have the tools in the prompt; where they have tools, it is no call."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         yield from reader.scanner.literal(self.openers)
@@ -62,7 +62,7 @@ class Fence(OpenJSON):
         while True:
             yield from scanner.blanks()
             if (yield from scanner.literal((fence,))):
-                reader.take()
+                reader.drop_markup()
                 return True
             if not (yield from self.read_calls(reader)):
                 scanner.pos = scanner.start  # after the last call

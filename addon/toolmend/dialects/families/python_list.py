@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from ...core import json_text
 from ...core.scanner import Reading
-from ..engine.between import Between
-from ..engine.envelope import Form, read_envelopes
+from ..engine.between import DelimitedDialect
+from ..engine.envelope import EnvelopeForm, read_envelopes
 from ..engine.literals import Literals, Notation
 from ..engine.names import bare_name
 from ..engine.quoted import PYTHON_QUOTES
@@ -31,7 +31,7 @@ _WORD = re.compile(r"\w*")
 _SEPARATORS = re.compile(r"[\s,;]*")
 
 
-class PythonList(Between):
+class PythonList(DelimitedDialect):
     """Calls between tokens, or a list of them in the open."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -42,7 +42,7 @@ class PythonList(Between):
         yield from scanner.blanks()
         if self.begin and (yield from scanner.peek()) == "{":
             scanner.pos = scanner.start + back
-            called = yield from read_envelopes(reader, self, Form(ends=self.end))
+            called = yield from read_envelopes(reader, self, EnvelopeForm(ends=self.end))
         else:
             told: list[tuple[str, list[str]]] = []
             called = yield from self._calls(reader, told)
@@ -50,12 +50,12 @@ class PythonList(Between):
                 back = scanner.pos - scanner.start
                 yield from scanner.blanks()
                 if (yield from scanner.literal(("]",))):
-                    reader.take()
+                    reader.drop_markup()
                     yield from self._again(reader, told)
                 else:
                     scanner.pos = scanner.start + back
         if called and self.begin:
-            reader.wrapped(self, self.end)
+            reader.open_wrapper(self, self.end)
         return called
 
     def _again(self, reader: "MarkupParser", told: list[tuple[str, list[str]]]) -> Reading[None]:
@@ -71,7 +71,7 @@ class PythonList(Between):
                 same = [(call.name, call.arguments) for call in again] == [(name, "".join(pieces)) for name, pieces in told]
                 if same and (yield from scanner.literal(("]",))):
                     reader.fired("duplicate_call")
-                    reader.take()
+                    reader.drop_markup()
                     return
         scanner.pos = scanner.start + back
 
@@ -113,7 +113,7 @@ class PythonList(Between):
         if (yield from Literals(scanner, _PYTHON, emit).read(")", ("=",))):
             reader.end()
             return True
-        reader.broken()
+        reader.break_off()
         return None
 
     def _is_call(self, reader: "MarkupParser") -> Reading[bool]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ...core.fastclass import value
 from ...core.scanner import Reading, Scanner
-from ..engine.dialect import Door
+from ..engine.dialect import CustomDialect
 
 if TYPE_CHECKING:
     from ..engine.markup_parser import MarkupParser
@@ -79,7 +79,7 @@ MOST_REPEATED = 4
 
 
 @value
-class ReasoningTags(Door):
+class ReasoningTags(CustomDialect):
     """Not a way to call, but read by the same engine: calls stand inside reasoning, too.
 
     `pairs` are those of the model. `known`: the model is known to write its reasoning so; if not, only tokens that nothing else
@@ -113,7 +113,7 @@ class ReasoningTags(Door):
             return False
         yield from _repeated(scanner, (row.begin,))
         # after the beginning of an answer, a tag that a text may name is a guess: see Guess
-        reader.turn(self, thinking=True, pair=row, guess=row.place != "anywhere" and not place.message_start)
+        reader.switch_reasoning(self, thinking=True, pair=row, guess=row.place != "anywhere" and not place.message_start)
         return True
 
     def _end(self, reader: "MarkupParser", rows: list[Pair]) -> Reading[bool]:
@@ -126,10 +126,10 @@ class ReasoningTags(Door):
         if not reader.thinking and not reader.may_be_inside:
             return (yield from self._lone(reader, anywhere=rows[0].place == "anywhere"))
         yield from _repeated(scanner, ends)
-        if reader.doubtful and not (yield from scanner.peek()):
+        if reader.tentative and not (yield from scanner.peek()):
             reader.guess = None
-            reader.were_calls()  # nothing follows the reasoning
-        reader.turn(self, thinking=False)
+            reader.confirm_calls()  # nothing follows the reasoning
+        reader.switch_reasoning(self, thinking=False)
         if found := (yield from scanner.literal(tuple(row.begin for row in self.answers))):
             yield from scanner.blanks()
             reader.answers(found)
@@ -162,7 +162,7 @@ class ReasoningTags(Door):
         scanner.pos = scanner.start + after
         if at_line:
             yield from scanner.blanks()
-        reader.stray_end()
+        reader.drop_stray_end()
         return True
 
     def _answer(self, reader: "MarkupParser", row: Pair, tag: str) -> Reading[bool]:
@@ -192,7 +192,7 @@ class ReasoningTags(Door):
             return False
         if tag != "<co>" and ((yield from scanner.run(_CITED, MAX_CITED)) is None or not (yield from scanner.literal((">",)))):
             return False
-        reader.take()
+        reader.drop_markup()
         return True
 
 

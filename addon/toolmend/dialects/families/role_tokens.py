@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from ...core.fastclass import value
 from ...core.scanner import Reading, Scanner
-from ..engine.dialect import Door
+from ..engine.dialect import CustomDialect
 
 if TYPE_CHECKING:
     from ..engine.markup_parser import MarkupParser
@@ -44,7 +44,7 @@ _OPENING = frozenset("([{=:,/")
 
 
 @value
-class Row:
+class TurnTokens:
     """The tokens of some models: those that end a turn, and those that begin one and what follows the role then.
 
     `outputs`: what begins and ends the output of a tool. `wrappers`: around calls, of which there may be none. `named`: what
@@ -59,45 +59,45 @@ class Row:
     named: tuple[str, ...] = ()
 
 
-_CHATML_ROW = Row(("<|im_end|>", "<|endoftext|>"), ("<|im_start|>",))
+_CHATML_ROW = TurnTokens(("<|im_end|>", "<|endoftext|>"), ("<|im_start|>",))
 
-ROWS: Mapping[str, Row] = {
+ROWS: Mapping[str, TurnTokens] = {
     **dict.fromkeys(("qwen", "qwen2.5-coder", "hermes", "mimo", "internlm", "olmo", "lfm2", "minicpm"), _CHATML_ROW),
-    "nemotron": Row(
+    "nemotron": TurnTokens(
         ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "</s>"), ("<|im_start|>", "<|start_header_id|>"), ("<|end_header_id|>",)
     ),
-    "kimi": Row(
+    "kimi": TurnTokens(
         ("<|im_end|>", "[EOS]"),
         ("<|im_assistant|>", "<|im_user|>", "<|im_system|>"),
         ("<|im_middle|>",),
         wrappers=("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
     ),
     "k2-horizon": _CHATML_ROW,
-    "deepseek": Row(
+    "deepseek": TurnTokens(
         ("<｜end▁of▁sentence｜>", "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"),
         ("<｜begin▁of▁sentence｜>", "<｜Assistant｜>", "<｜User｜>"),
         outputs=(("<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),),
     ),
-    "glm": Row(("<|endoftext|>", "<|user|>", "<|observation|>"), ("<|assistant|>",)),
-    "minimax": Row(("[e~[",), ("]~b]ai", "]~b]user", "]~b]tool")),
-    "mistral": Row(("</s>",), named=("<s>",)),
-    "llama": Row(
+    "glm": TurnTokens(("<|endoftext|>", "<|user|>", "<|observation|>"), ("<|assistant|>",)),
+    "minimax": TurnTokens(("[e~[",), ("]~b]ai", "]~b]user", "]~b]tool")),
+    "mistral": TurnTokens(("</s>",), named=("<s>",)),
+    "llama": TurnTokens(
         ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"), ("<|start_header_id|>", "<|begin_of_text|>"), ("<|end_header_id|>",)
     ),
-    "gemma": Row(("<end_of_turn>", "<turn|>", "<eos>"), ("<start_of_turn>", "<|turn>")),
-    "phi": Row(("<|end|>", "<|endoftext|>", "<|im_end|>"), ("<|assistant|>", "<|im_start|>"), ("<|im_sep|>",)),
-    "granite": Row(("<|end_of_text|>",), ("<|start_of_role|>",), ("<|end_of_role|>",)),
-    "cohere": Row(("<|END_OF_TURN_TOKEN|>",), ("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",)),
-    "seed": Row(("<seed:eos>",), ("<seed:bos>",)),
-    "step": Row(("<|im_end|>", "<|EOT|>"), ("<|im_start|>", "<|BOT|>")),
-    "jamba": Row(("<|im_end|>", "<|eom|>", "<|endoftext|>"), ("<|im_start|>", "<|bom|>")),
-    "hunyuan": Row(("<|eos|>", "<|hy_eos|>", "<｜hy_end▁of▁sentence｜>"), ("<|extra_0|>",)),
-    "ernie": Row(("<|im_end|>", "<|end_of_sentence|>"), ("<|im_start|>",)),
-    "gigachat": Row((), ("<|message_sep|>", "<|role_sep|>"), ("<|role_sep|>",)),
-    "longcat": Row(("</longcat_s>",), ("<longcat_s>",)),
-    "apertus": Row(("<|assistant_end|>",), ("<|assistant_start|>",)),
-    "plamo": Row(("<|plamo:eot:plamo|>",)),
-    "dots": Row(("<|endofresponse|>",), ("<|response|>",)),
+    "gemma": TurnTokens(("<end_of_turn>", "<turn|>", "<eos>"), ("<start_of_turn>", "<|turn>")),
+    "phi": TurnTokens(("<|end|>", "<|endoftext|>", "<|im_end|>"), ("<|assistant|>", "<|im_start|>"), ("<|im_sep|>",)),
+    "granite": TurnTokens(("<|end_of_text|>",), ("<|start_of_role|>",), ("<|end_of_role|>",)),
+    "cohere": TurnTokens(("<|END_OF_TURN_TOKEN|>",), ("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",)),
+    "seed": TurnTokens(("<seed:eos>",), ("<seed:bos>",)),
+    "step": TurnTokens(("<|im_end|>", "<|EOT|>"), ("<|im_start|>", "<|BOT|>")),
+    "jamba": TurnTokens(("<|im_end|>", "<|eom|>", "<|endoftext|>"), ("<|im_start|>", "<|bom|>")),
+    "hunyuan": TurnTokens(("<|eos|>", "<|hy_eos|>", "<｜hy_end▁of▁sentence｜>"), ("<|extra_0|>",)),
+    "ernie": TurnTokens(("<|im_end|>", "<|end_of_sentence|>"), ("<|im_start|>",)),
+    "gigachat": TurnTokens((), ("<|message_sep|>", "<|role_sep|>"), ("<|role_sep|>",)),
+    "longcat": TurnTokens(("</longcat_s>",), ("<longcat_s>",)),
+    "apertus": TurnTokens(("<|assistant_end|>",), ("<|assistant_start|>",)),
+    "plamo": TurnTokens(("<|plamo:eot:plamo|>",)),
+    "dots": TurnTokens(("<|endofresponse|>",), ("<|response|>",)),
 }
 """By the name of the profile."""
 
@@ -108,10 +108,10 @@ _ROLES = frozenset(
 
 
 @value
-class RoleTokens(Door):
+class RoleTokens(CustomDialect):
     """The tokens of one row."""
 
-    row: Row = Row(())
+    row: TurnTokens = TurnTokens(())
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner, place, row = reader.scanner, reader.place, self.row
@@ -123,7 +123,7 @@ class RoleTokens(Door):
             if not (after_call or (yield from _is_glued(scanner))):
                 return False
             self._take(reader)
-            reader.wrapped(self, (output,))
+            reader.open_wrapper(self, (output,))
             return True
         if token in row.named:
             reader.named = True
@@ -172,7 +172,7 @@ class RoleTokens(Door):
 
     def _take(self, reader: "MarkupParser") -> None:
         reader.fired(self.name)
-        reader.take()
+        reader.drop_markup()
         reader.place.markup()
 
     def _follows(self, scanner: Scanner) -> Reading[str]:

@@ -55,7 +55,7 @@ class ToolCode(PythonList):
             back = scanner.pos - scanner.start
             yield from scanner.blanks()
             if called and (yield from scanner.literal(_ENDS[opener])):
-                reader.take()
+                reader.drop_markup()
                 return True
             printed = bool((yield from scanner.literal(("print(",))))
             yield from scanner.literal(("default_api.",))
@@ -73,7 +73,7 @@ class ToolCode(PythonList):
             back = reader.scanner.pos - reader.scanner.start
             yield from reader.scanner.blanks()
             if (yield from reader.scanner.literal((")",))):
-                reader.take()
+                reader.drop_markup()
             else:
                 reader.scanner.pos = reader.scanner.start + back
         return called

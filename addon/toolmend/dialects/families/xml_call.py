@@ -23,7 +23,7 @@ from ...core.schema_values import items_of, to_json, types_of
 from ...core.tools import Tools
 from ..engine import closers
 from ..engine.closers import read_closer
-from ..engine.dialect import Door
+from ..engine.dialect import CustomDialect
 from ..engine.json_body import follow_object
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ _MARK = re.compile(r"[|｜‖\s]*DSML[|｜‖\s]*|antml:")
 _CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 
 
-class XMLCall(Door):
+class XMLCall(CustomDialect):
     """One call; or a wrapper, misspelt, around calls of any dialect."""
 
     def of(self, tools: Tools) -> "XMLCall":
@@ -91,7 +91,7 @@ class XMLCall(Door):
         found = yield from reader.attempt(self._call(reader, word, name, empty=bool(tag["empty"])))
         if not found or not (yield from self._ends(reader)):
             return False
-        reader.tell_attempts(found)
+        reader.emit_attempts(found)
         return True
 
     def _tag(self, reader: "MarkupParser") -> Reading[re.Match[str] | None]:

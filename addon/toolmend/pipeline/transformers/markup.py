@@ -153,7 +153,7 @@ class Markup:
         """How a choice goes on with events of this kind: they pass, or text becomes arguments; or they wait like those before."""
         choice = self._choice(number)
         if kind is ToolCallDelta:
-            return None if self._held or choice.reader.doubtful else ANYTHING
+            return None if self._held or choice.reader.tentative else ANYTHING
         return choice.reader.text_state(reasoning=kind is ReasoningDelta, held=self.holds)
 
     @property
@@ -173,7 +173,7 @@ class Markup:
     @property
     def shown(self) -> str:
         """How the text of the first choice began, "content" or "reasoning"; empty where it does not show."""
-        return self._choices[0].reader.shown if 0 in self._choices else ""
+        return self._choices[0].reader.began_as if 0 in self._choices else ""
 
     def _finish(self, *, cut: bool) -> None:
         """The text of all choices is over. `cut`: those that had no reason for it were cut off."""
