@@ -9,7 +9,7 @@ import pytest
 from terminals import at_terminal
 from toolmend.cli import main
 from toolmend.dialects import DIALECTS
-from toolmend.dialects.engine.stranger import FOR_UNKNOWN_MODELS
+from toolmend.dialects.engine.strict_dialect import FOR_UNKNOWN_MODELS
 from toolmend.dialects.families.role_tokens import role_tokens
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.providers.model_profiles import PROFILES, profile_for

@@ -8,7 +8,7 @@
 
 `{name}` in an end is the tool's name, `{key}` in a parameter's end is that of the parameter.
 
-Rule of this file: the engine's rules hold for them. They are `strict` unless they say otherwise: see stranger.py.
+Rule of this file: the engine's rules hold for them. They are `strict` unless they say otherwise: see strict_dialect.py.
 """
 
 import re
@@ -24,7 +24,7 @@ from .engine.dialect import Dialect
 from .engine.envelope import EnvelopeForm, read_envelopes
 from .engine.json_body import read_arguments, surplus
 from .engine.parameters import Values, read_parameters
-from .engine.stranger import StrictDialect
+from .engine.strict_dialect import StrictDialect
 from .engine.tags import MAX_OPENERS, TagDialect
 from .engine.value_text import Tags
 

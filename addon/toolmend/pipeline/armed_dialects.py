@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..dialects import DIALECTS, OPEN_JSON, STRICT
 from ..dialects.engine.dialect import Dialect
-from ..dialects.engine.stranger import FOR_UNKNOWN_MODELS
+from ..dialects.engine.strict_dialect import FOR_UNKNOWN_MODELS
 from ..providers.model_profiles import Profile
 
 

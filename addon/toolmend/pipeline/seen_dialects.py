@@ -9,7 +9,7 @@ in meta.json), so a replay does not depend on it.
 
 from collections.abc import Iterable
 
-from ..dialects.engine.stranger import FOR_UNKNOWN_MODELS
+from ..dialects.engine.strict_dialect import FOR_UNKNOWN_MODELS
 
 MOST = 256
 """Pairs of host and model that are kept: the last ones that answered so."""

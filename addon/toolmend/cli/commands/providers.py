@@ -12,7 +12,7 @@ import click
 
 from ...config.settings import Settings, SettingsError, load
 from ...dialects import DIALECTS, STRICT
-from ...dialects.engine.stranger import StrictDialect
+from ...dialects.engine.strict_dialect import StrictDialect
 from ...dialects.families.role_tokens import role_tokens
 from ...dialects.own import own_of
 from ...pipeline.armed_dialects import armed

@@ -22,7 +22,7 @@ from ...core.fastclass import replace, value
 from ...core.scanner import Reading
 from ...core.schema_values import is_string
 from ...core.tools import Tools
-from ..engine.between import DelimitedDialect
+from ..engine.delimited import DelimitedDialect
 from ..engine.dialect import Where
 from ..engine.envelope import EnvelopeForm, read_envelopes
 from ..engine.json_body import surplus

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...core import json_text
 from ...core.scanner import Reading
-from ..engine.between import DelimitedDialect
+from ..engine.delimited import DelimitedDialect
 from ..engine.envelope import EnvelopeForm, read_envelopes
 from ..engine.literals import Literals, Notation
 from ..engine.names import bare_name
