@@ -12,6 +12,7 @@ Paths are dotted; `[]` stands for every entry of a list. An edit never removes t
 
     stream_options    max_tokens -> max_completion_tokens    reasoning_effort in low high    store = false
     max_tokens <= 8192    max_output_tokens >= 16    stop[:4]    messages[].content - thinking redacted_thinking
+    messages: user_last no_blank
     tools[].function.parameters ~ valid root -minItems
 """
 
@@ -22,7 +23,7 @@ from copy import copy
 from typing import Any, Literal
 
 from ..core.fastclass import value
-from . import schemas
+from . import message_rules, schemas
 from .efforts import nearest
 from .fields import add_note, words
 
@@ -65,7 +66,7 @@ class Edit:
     """
 
     path: str
-    do: Literal["drop", "rename", "set", "at_most", "at_least", "one_of", "cut", "without", "schema"] = "drop"
+    do: Literal["drop", "rename", "set", "at_most", "at_least", "one_of", "cut", "without", "schema", "rules"] = "drop"
     with_: Any = None
     why: str = "this upstream refuses it"
 
@@ -89,6 +90,8 @@ class Edit:
                 return self.path in ("messages[].content", "input") and THOUGHTS.issuperset(self.with_)
             case "schema":
                 return last in SCHEMAS
+            case "rules":
+                return self.path in ("messages", "input") and all(map(message_rules.is_rule, self.with_))
             case "rename" if self.with_ in WORDS or _names(self.with_)[0] in KEPT:
                 return False
         return not (whole or named or content)
@@ -99,7 +102,7 @@ _PATH = rf"{_NAME}(?:\.{_NAME})*"
 _TEXT = re.compile(
     rf"(?P<path>{_PATH})(?: -> (?P<rename>{_PATH})| in (?P<one_of>[\w.-]+(?: [\w.-]+)*)| = (?P<set>\S.*)"
     rf"| <= (?P<at_most>-?[\d.]+)| >= (?P<at_least>-?[\d.]+)|\[:(?P<cut>\d+)\]| - (?P<without>\w+(?: \w+)*)"
-    rf"| ~ (?P<schema>-?[\w$]+(?: -?[\w$]+)*))?"
+    rf"| ~ (?P<schema>-?[\w$]+(?: -?[\w$]+)*)|: (?P<rules>\w+(?: \w+)*))?"
 )
 
 
@@ -110,7 +113,7 @@ def edit_of(text: str) -> Edit:
         raise ValueError(f"{text!r} is not an edit of a request")
     do: Any = found.lastgroup if found.lastgroup != "path" else "drop"
     with_: Any = found[do] if do != "drop" else None
-    if do in ("one_of", "without", "schema"):
+    if do in ("one_of", "without", "schema", "rules"):
         with_ = tuple(with_.split())
     elif do in ("at_most", "at_least", "cut", "set"):
         with_ = json.loads(with_)
@@ -147,6 +150,8 @@ def text_of(edit: Edit) -> str:
             return f"{edit.path} - {' '.join(with_)}"
         case "schema":
             return f"{edit.path} ~ {' '.join(with_)}"
+        case "rules":
+            return f"{edit.path}: {' '.join(with_)}"
     return f"{edit.path} {'<=' if edit.do == 'at_most' else '>='} {with_:g}"
 
 
@@ -154,10 +159,17 @@ def edited(request: Mapping[str, Any], edits: Iterable[Edit], notes: list[str]) 
     """Returns the request with the edits applied in their order; lists and objects that change are copied."""
     changed: Any = dict(request)
     for edit in edits:
-        if edit.allowed and (new := _at(changed, _names(edit.path), edit, 0)) is not changed:
+        if edit.allowed and (new := _applied(edit, changed)) is not changed:
             changed = new
             add_note(notes, _note(edit))
     return changed  # type: ignore[no-any-return]
+
+
+def _applied(edit: Edit, request: dict[str, Any]) -> Any:
+    if edit.do != "rules":
+        return _at(request, _names(edit.path), edit, 0)
+    kept = message_rules.kept(request, edit.with_) if edit.path in request else request
+    return kept if kept != request else request
 
 
 def _note(edit: Edit) -> str:
@@ -175,6 +187,8 @@ def _note(edit: Edit) -> str:
         case "without":
             return f"`{edit.path}` is without {' and '.join(edit.with_)}: {edit.why}"
         case "schema":
+            return f"`{edit.path}` is changed by the rules {', '.join(edit.with_)}: {edit.why}"
+        case "rules":
             return f"`{edit.path}` is changed by the rules {', '.join(edit.with_)}: {edit.why}"
     return f"`{edit.path}` is {edit.do.replace('_', ' ')} {edit.with_}: {edit.why}"
 

@@ -16,10 +16,10 @@ from .conversation import Conversation, Format, Reasoning, TextPart, ThinkingPar
 from .fields import add_note
 from .request_limits import Quirks
 from .schemas import is_recursive
+from .stand_ins import AS_JSON
 
 OFF = Reasoning(enabled=False)
 
-_OBJECT = "Answer with one JSON object, and nothing else."
 _SCHEMA = "Answer with one JSON object of this schema, and nothing else:\n{}"
 
 
@@ -113,10 +113,10 @@ def _resolve_format(conversation: Conversation, quirks: Quirks, api: str, notes:
         return with_instruction(replace(conversation, format=kept), _SCHEMA.format(json_text.dumps(dict(format_.schema))))
     if not (objects and with_tools):
         add_note(notes, "The format json_object is asked for in the prompt: this upstream has no such format here")
-        return with_instruction(replace(conversation, format=None), _OBJECT)
+        return with_instruction(replace(conversation, format=None), AS_JSON)
     if quirks.json_word and not any("json" in text.lower() for text in _texts(conversation.turns)):
         add_note(notes, "The prompt asks for JSON: this upstream demands the word for the format json_object")
-        return with_instruction(conversation, _OBJECT)
+        return with_instruction(conversation, AS_JSON)
     return conversation
 
 

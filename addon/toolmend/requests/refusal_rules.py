@@ -58,6 +58,26 @@ def _facts(path: str, *edits: str, once: bool = False, **facts: Any) -> MakeReme
     return lambda _found, _asked: Remedy(path, edits, facts, once)
 
 
+def _kept(rule: str, **facts: Any) -> MakeRemedy:
+    """The messages keep a rule: of message_rules.py in the client's own API, else by the facts."""
+
+    def remedy(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
+        path = "input" if asked.api == "responses" else "messages"
+        return Remedy(f"{path}: {rule}", asked.same(f"{path}: {rule}"), facts)
+
+    return remedy
+
+
+def _images(rule: str) -> MakeRemedy:
+    """Images are too many or too large: the newest, or those that are small enough, stay."""
+
+    def remedy(found: re.Match[str], asked: RefusedRequest) -> Remedy:
+        path = "input" if asked.api == "responses" else "messages"
+        return Remedy(f"{path}: {rule}", (f"{path}: {rule}_{found['n']}",))
+
+    return remedy
+
+
 _SCHEMA = {"chat": "tools[].function.parameters", "messages": "tools[].input_schema", "responses": "tools[].parameters"}
 """The paths of the tools' schemas."""
 
@@ -331,9 +351,9 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
             r"does not support assistant message prefill|conversation must end with a user message|"
             r"expected last role user or tool"
         ),
-        _facts("messages", prefill=""),
+        _kept("user_last", prefill=""),
     ),
-    ("messages", r"role .?system.? is not supported on this model", _facts("messages[].role", system_inside=False)),
+    ("messages", r"role .?system.? is not supported on this model", _kept("system_first", system_inside=False)),
     (
         "chat responses",
         r"system messages are not allowed|role .?system.? is not (?:supported|allowed)",
@@ -358,7 +378,7 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
             r"system message must be at the beginning|system (?:message|role) (?:must|should) be (?:the )?first|"
             r"(?:multiple|several|only one) system message"
         ),
-        _facts("messages", system_inside=False),
+        _kept("system_first", system_inside=False),
     ),
     ("messages", r"expected .?thinking.? or .?redacted_thinking.?, but found", _facts("thinking", "thinking", once=True)),
     (
@@ -377,7 +397,7 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
             r"text content blocks must|must contain non-whitespace|cannot end with trailing whitespace|"
             r"content (?:must|may|can) ?not be (?:empty|blank)"
         ),
-        _facts("messages[].content", blank=False, empty_content=False, empty_results=False),
+        _kept("no_blank", blank=False, empty_content=False, empty_results=False),
     ),
     (
         "messages",
@@ -463,7 +483,11 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
     ),
     ("responses", r"call_id.{0,80}maximum length 64", _facts("input[].call_id", tool_id="64")),
     ("chat messages", r"(?:tool_use_id|tool_use\.id|\.id|call_id).{0,20}string should match pattern .{1,60}", _pattern),
-    ("chat", r"must contain the word .?json", _facts("response_format", json_word=True)),
+    ("chat responses", r"must contain the word .?json", _kept("json_word", json_word=True)),
+    ("chat messages responses", r"dimensions? exceeds?.{0,80}? (?P<n>\d+) pixels", _images("image_pixels")),
+    ("chat messages responses", r"image exceeds .{0,60}? (?:> |limit of |at most )(?P<n>\d+) bytes", _images("image_bytes")),
+    ("chat messages responses", r"too (?:much media|many images).{0,80}? > (?P<n>\d+)", _images("images")),
+    ("chat messages responses", r"(?:at most|maximum of|up to|limit of|no more than) (?P<n>\d+) images?\b", _images("images")),
     ("chat", r"tool_choice.{0,12}only auto", _facts("tool_choice", "tool_choice in auto none", forced_choice="never")),
     ("chat responses messages", r"\b(?P<name>\w+) must be (?:set to )?[`'\"]?(?P<value>true|false)\b", _needed),
 )

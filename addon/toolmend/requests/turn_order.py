@@ -16,21 +16,10 @@ from ..core.fastclass import replace
 from .conversation import Conversation, Document, Image, Part, RefusalPart, TextPart, ToolResult, ToolUse, Turn
 from .fields import add_note
 from .request_limits import Quirks
+from .stand_ins import BEGINNING, CONTINUE, EMPTY, NO_RESULT, REMINDER
 
-MISSING = "Error: there is no result of this call."
 _OF_SYSTEM = attrgetter("of_system")
 _SPEAKER = attrgetter("role", "name")
-_REMINDER = "<system-reminder>\n{}\n</system-reminder>"
-
-
-CONTINUE = "(Go on exactly where your last message ends.)"
-"""User message after an assistant message to continue, for upstreams that require a user message at the end."""
-
-BEGINNING = "(The beginning is left out.)"
-"""User message before a leading assistant message, as when a client cut the conversation: Messages refuses such a request
-(langchain4j#940, chatbot-ui#1656). It refuses a request with only a system prompt as well (langchain#30764)."""
-
-EMPTY = "(The message is empty.)"
 
 
 def normalised(conversation: Conversation, quirks: Quirks, notes: list[str], *, system_inside: bool) -> Conversation:
@@ -103,7 +92,7 @@ def _reminders(turns: Sequence[Turn]) -> Iterable[Turn]:
 
 
 def _reminder(part: Part) -> Part:
-    return TextPart(_REMINDER.format(part.text), part.cache) if isinstance(part, TextPart) else part
+    return TextPart(REMINDER.format(part.text), part.cache) if isinstance(part, TextPart) else part
 
 
 def _as_one(turns: Sequence[Turn]) -> Turn:
@@ -158,7 +147,7 @@ def _calls(turn: Turn) -> list[ToolUse]:
 
 def _missing(call: ToolUse, notes: list[str]) -> ToolResult:
     add_note(notes, f"The call {call.id} of {call.name} had no result: it was given one that says so")
-    return ToolResult(call.id, (TextPart(MISSING.removeprefix("Error: ")),), is_error=True, kind=call.kind)
+    return ToolResult(call.id, (TextPart(NO_RESULT),), is_error=True, kind=call.kind)
 
 
 def _orphan(part: Part, notes: list[str]) -> list[TextPart | Image | Document]:

@@ -14,14 +14,9 @@ from ..conversation import Document, Image, Other, Part, TextPart, ThinkingPart,
 from ..fields import add_note
 from ..request_limits import Quirks
 from ..server_tools import as_text
+from ..stand_ins import EMPTY_RESULT, ERROR
 
 type Entry = dict[str, Any]
-
-ERROR = "Error: "
-"""Prefix of the result of a failed tool: Chat Completions has no field for that."""
-
-NOTHING = "(The tool gave nothing.)"
-"""Replaces an empty result, for upstreams that refuse empty content."""
 
 SHOWN = "Shown by the tools above:"
 
@@ -62,7 +57,7 @@ class Content:
             else:
                 entries = [_text(ERROR + "the tool failed")]
         if not entries and not self.quirks.empty_results:
-            entries = [_text(NOTHING)]
+            entries = [_text(EMPTY_RESULT)]
         if entries and result.cache and self.quirks.cache_control:
             entries[-1] = {**entries[-1], "cache_control": dict(result.cache)}
         return self._short(entries, parts=self.quirks.result_parts)

@@ -16,7 +16,8 @@ from ..fields import add_note
 from ..model_rules import asks_to_think
 from ..request_limits import Quirks
 from ..schemas import adapted, closed, is_recursive
-from ..turn_order import BEGINNING, CONTINUE, placed
+from ..stand_ins import BEGINNING, CONTINUE
+from ..turn_order import placed
 from .content import blocks_of, short
 from .read import API
 

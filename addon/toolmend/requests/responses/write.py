@@ -12,7 +12,6 @@ from ...core import json_text
 from ...core.fastclass import replace
 from ...core.reasoning_state import ReasoningState
 from .. import options, web_search
-from ..chat.content import ERROR
 from ..chat.options import FORMAT_NAME, sampling, strict_of, user_of
 from ..conversation import (
     Conversation,
@@ -33,6 +32,7 @@ from ..efforts import effort_of
 from ..fields import add_note
 from ..request_limits import Quirks
 from ..server_tools import as_text
+from ..stand_ins import ERROR
 from .read import ENCRYPTED
 from .tools import API, write_tools
 

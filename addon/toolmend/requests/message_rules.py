@@ -1,0 +1,220 @@
+"""Rules that an upstream has for the messages of a request in the client's own API, where it refused one that breaks them.
+
+    user_last        the last message is the user's: a text that asks to continue follows an assistant's
+    no_blank         no text is empty or white space alone
+    system_first     what the system says later on is the user's text
+    json_word        the format json_object has the word in the prompt
+    images_100       at most as many images, the newest; image_bytes_5242880 and image_pixels_2000: each as small
+
+A rule adds a text or puts one in the place of an image or of nothing; no message goes, and no text that says something.
+A request that keeps the rule is returned as it is. Each API has its own form: Chat Completions, Messages, Responses.
+"""
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .image_size import size_of
+from .stand_ins import AS_JSON, CONTINUE, EMPTY, EMPTY_RESULT, NO_IMAGE, REMINDER
+
+type Object = dict[str, Any]
+
+_RULE = re.compile(r"user_last|no_blank|system_first|json_word|(?:images|image_bytes|image_pixels)_\d{1,9}")
+_OF_SYSTEM = ("system", "developer")
+_TEXTS = ("text", "input_text", "output_text")
+_IMAGES = ("image", "image_url", "input_image")
+_HEAD = 256 * 1024
+"""Characters of an image's base64 that are decoded for its size: a JPEG may begin with a preview."""
+
+
+def is_rule(word: str) -> bool:
+    """Whether it is the name of a rule."""
+    return _RULE.fullmatch(word) is not None
+
+
+def kept(request: Mapping[str, Any], rules: Sequence[str]) -> dict[str, Any]:
+    """Returns the request as the rules demand; what changes is copied."""
+    key = "input" if "input" in request else "messages"
+    given = request.get(key)
+    if not isinstance(given, list) or not all(isinstance(message, dict) for message in given):
+        return dict(request)
+    changed = dict(request)
+    for rule in rules:
+        name, _, most = rule.rpartition("_")
+        if most.isdigit():
+            changed[key] = _with_images(changed[key], name, int(most))
+        else:
+            changed = _RULES[rule](changed, key)
+    return changed
+
+
+def _user(key: str, text: str) -> Object:
+    return {"role": "user", "content": text if key == "messages" else [{"type": "input_text", "text": text}]}
+
+
+def _user_last(request: Object, key: str) -> Object:
+    last = request[key][-1] if request[key] else {}
+    if last.get("role") != "assistant" or last.get("tool_calls"):
+        return request
+    return {**request, key: [*request[key], _user(key, CONTINUE)]}
+
+
+def _no_blank(request: Object, key: str) -> Object:
+    system = request.get("system")
+    if isinstance(system, list) and any(map(_is_blank, system)):
+        request = {name: given for name, given in request.items() if name != "system"}
+        request |= {"system": kept} if (kept := [part for part in system if not _is_blank(part)]) else {}
+    messages = [_filled(message) for message in request[key]]
+    last = messages[-1] if messages else {}
+    if last.get("role") == "assistant":  # "final assistant content cannot end with trailing whitespace"
+        messages[-1] = {**last, "content": _stripped(last.get("content"))}
+    return {**request, key: messages}
+
+
+def _filled(message: Object) -> Object:
+    content, role = message.get("content"), message.get("role")
+    if role == "assistant" and message.get("tool_calls"):
+        return {**message, "content": None} if isinstance(content, str) and not content.strip() else message
+    if isinstance(content, str) and role and not content.strip():
+        return {**message, "content": EMPTY_RESULT if role == "tool" else EMPTY}
+    if isinstance(content, list) and any(map(_is_blank, content)):
+        parts = [part for part in content if not _is_blank(part)]
+        return {**message, "content": parts or [{**content[0], "text": EMPTY}]}
+    return message
+
+
+def _is_blank(part: Any) -> bool:
+    text = part.get("text") if isinstance(part, dict) and part.get("type") in _TEXTS else None
+    return isinstance(text, str) and not text.strip()
+
+
+def _stripped(content: Any) -> Any:
+    if isinstance(content, str):
+        return content.rstrip()
+    if isinstance(content, list) and content and isinstance(content[-1], dict) and isinstance(content[-1].get("text"), str):
+        return [*content[:-1], {**content[-1], "text": content[-1]["text"].rstrip()}]
+    return content
+
+
+def _system_first(request: Object, key: str) -> Object:
+    messages = request[key]
+    count = next((at for at, message in enumerate(messages) if message.get("role") not in _OF_SYSTEM), len(messages))
+    if key == "messages" and "system" in request:
+        count = 0
+    made = [_joined(messages[:count])] if count > 1 else list(messages[:count])
+    waiting: list[Object] = []  # results follow their calls at once
+    for message in messages[count:]:
+        if message.get("role") in _OF_SYSTEM:
+            waiting.append(_reminder(message))
+            continue
+        if message.get("role") != "tool" and message.get("type") != "function_call_output":
+            made += waiting
+            waiting = []
+        made.append(message)
+    return {**request, key: [*made, *waiting]}
+
+
+def _joined(messages: Sequence[Object]) -> Object:
+    contents = [message.get("content") for message in messages]
+    if all(isinstance(content, str) for content in contents):
+        return {**messages[0], "content": "\n\n".join(contents)}  # type: ignore[arg-type]
+    kind = next(part["type"] for content in contents if isinstance(content, list) for part in content if "type" in part)
+    parts = [content if isinstance(content, list) else [{"type": kind, "text": content or ""}] for content in contents]
+    return {**messages[0], "content": [part for one in parts for part in one]}
+
+
+def _reminder(message: Object) -> Object:
+    content = message.get("content")
+    if isinstance(content, str):
+        return {**message, "role": "user", "content": REMINDER.format(content)}
+    parts = [
+        {**part, "text": REMINDER.format(part["text"])} if isinstance(part, dict) and isinstance(part.get("text"), str) else part
+        for part in content or ()
+    ]
+    return {**message, "role": "user", "content": parts}
+
+
+def _json_word(request: Object, key: str) -> Object:
+    form = request.get("response_format") or (request.get("text") or {}).get("format") or {}
+    said = (*request[key], request.get("instructions"))
+    if form.get("type") != "json_object" or "json" in str(said).lower():
+        return request
+    if key == "input":
+        return {**request, "instructions": f"{request.get('instructions') or ''}\n\n{AS_JSON}".strip()}
+    instruction = {"role": "system", "content": AS_JSON}
+    first, *rest = request[key] or [instruction]
+    if first.get("role") not in _OF_SYSTEM:
+        return {**request, key: [instruction, first, *rest]}
+    return {**request, key: [_joined([first, instruction]), *rest]}
+
+
+_RULES: Mapping[str, Callable[[Object, str], Object]] = {
+    "user_last": _user_last,
+    "no_blank": _no_blank,
+    "system_first": _system_first,
+    "json_word": _json_word,
+}
+
+
+# images
+
+
+def _with_images(messages: list[Any], name: str, most: int) -> list[Any]:
+    images = list(_images(messages))
+    if name == "images":
+        gone = images[: max(len(images) - most, 0)]
+        why = f"at most {most} images"
+    elif name == "image_bytes":
+        gone = [image for image in images if len(_data(image)) * 3 // 4 > most]
+        why = f"images of at most {most} bytes"
+    else:
+        gone = [image for image in images if max(_pixels(image)) > most]
+        why = f"images of at most {most} pixels a side"
+    known = {id(image) for image in gone}
+    return [_without_images(message, known, NO_IMAGE.format(why)) for message in messages] if known else messages
+
+
+def _images(node: Any) -> Iterator[Object]:
+    """The blocks of images in messages and results of tools, the oldest first."""
+    for entry in node if isinstance(node, list) else ():
+        if not isinstance(entry, dict):
+            continue
+        if entry.get("type") in _IMAGES:
+            yield entry
+        else:
+            yield from _images(entry.get("content"))
+            yield from _images(entry.get("output"))
+
+
+def _data(image: Object) -> str:
+    """The base64 of an image; empty for one that is at a URL or is a file."""
+    source, url = image.get("source"), image.get("image_url")
+    if isinstance(source, dict) and isinstance(data := source.get("data"), str):
+        return data
+    url = url.get("url") if isinstance(url, dict) else url
+    return url.partition(";base64,")[2] if isinstance(url, str) and url.startswith("data:") else ""
+
+
+def _pixels(image: Object) -> tuple[int, int]:
+    head = _data(image)[:_HEAD]
+    try:
+        return size_of(b64decode(head[: len(head) // 4 * 4])) or (0, 0)
+    except (Error, ValueError):
+        return (0, 0)
+
+
+def _without_images(node: Object, gone: set[int], note: str) -> Object:
+    made = node
+    for key in ("content", "output"):
+        parts = node.get(key)
+        if isinstance(parts, list):
+            kind = "input_text" if any(isinstance(part, dict) and part.get("type") == "input_image" for part in parts) else "text"
+            new = [{"type": kind, "text": note} if id(part) in gone else _inside(part, gone, note) for part in parts]
+            made = {**made, key: new} if new != parts else made
+    return made
+
+
+def _inside(part: Any, gone: set[int], note: str) -> Any:
+    return _without_images(part, gone, note) if isinstance(part, dict) else part
