@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import legal
-import spoken
-from patterns import Pattern, all_patterns
+from tests.patterns import Pattern, all_patterns
+from tests.support import legal_streams, upstream_answers
 
 APIS = ("chat", "messages", "responses")
 
@@ -60,7 +59,7 @@ def tokens(text: str) -> list[str]:
 
 def request(api: str) -> dict[str, Any]:
     """What a client asks."""
-    return spoken.asked(api, *spoken.WEATHER)
+    return upstream_answers.asked(api, *upstream_answers.WEATHER)
 
 
 def prose(api: str, size: int, model: str = "acme-1") -> Body:
@@ -100,17 +99,17 @@ def chat(deltas: Sequence[dict[str, Any]], finish: str) -> bytes:
 
 
 def _messages(said: Sequence[str], arguments: Sequence[str] | None) -> bytes:
-    blocks = [legal.text(*said)]
+    blocks = [legal_streams.text(*said)]
     if arguments is not None:
-        blocks.append(legal.tool("toolu_9d1c", "task", *arguments))
-    return _named(legal.messages(*blocks, stop="end_turn" if arguments is None else "tool_use"))
+        blocks.append(legal_streams.tool("toolu_9d1c", "task", *arguments))
+    return _named(legal_streams.messages(*blocks, stop="end_turn" if arguments is None else "tool_use"))
 
 
 def _responses(said: Sequence[str], arguments: Sequence[str] | None) -> bytes:
-    items = [legal.say(*said)]
+    items = [legal_streams.say(*said)]
     if arguments is not None:
-        items.append(legal.call("call_9d1c", "task", *arguments))
-    return _named(legal.responses(*items))
+        items.append(legal_streams.call("call_9d1c", "task", *arguments))
+    return _named(legal_streams.responses(*items))
 
 
 def _named(events: Sequence[dict[str, Any]]) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from openai._streaming import SSEDecoder
 
-from judge import read
+from tests.support.judges.chat import read
 from toolmend.core import content_encoding
 from toolmend.dialects import DIALECTS
 from toolmend.pipeline.pipeline import Pipeline

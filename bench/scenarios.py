@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-import spoken
-from patterns import all_patterns
-from streams import body_of
+from tests.patterns import all_patterns
+from tests.support import upstream_answers
+from tests.support.streams import body_of
 from toolmend.recordings.playback.server import Script
 
 from . import bodies
@@ -64,17 +64,17 @@ def _stream(body: bytes, dice: random.Random, **more: Any) -> Script:
     return Script(tuple((pause, chunk) for chunk in bodies.chunks(body, dice.choice((1, 1, 3, 20)))), **more)
 
 
-def _parts(dice: random.Random) -> list[spoken.Part]:
+def _parts(dice: random.Random) -> list[upstream_answers.Part]:
     text = bodies.filler(dice.choice((100, 1000, 4000)))
     arguments = json.dumps({"description": bodies.filler(dice.choice((10, 500, 8000)))})
-    parts: list[spoken.Part] = [spoken.Thought("Hm."), spoken.Text(text), spoken.Asked("call_1", "task", arguments)]
+    parts: list[upstream_answers.Part] = [upstream_answers.Thought("Hm."), upstream_answers.Text(text), upstream_answers.Asked("call_1", "task", arguments)]
     return parts[dice.randrange(2) : dice.randrange(2, 4)]
 
 
 def _said(dice: random.Random, api: str) -> Script:
     parts = _parts(dice)
-    stop = "tool_calls" if isinstance(parts[-1], spoken.Asked) else "stop"
-    return _stream(spoken.speak(api, parts, stop, seed=dice.randrange(99)), dice)
+    stop = "tool_calls" if isinstance(parts[-1], upstream_answers.Asked) else "stop"
+    return _stream(upstream_answers.speak(api, parts, stop, seed=dice.randrange(99)), dice)
 
 
 def _markup(dice: random.Random, _: str) -> Script:
@@ -92,7 +92,7 @@ def _gzip(dice: random.Random, api: str) -> Script:
 
 
 def _whole(dice: random.Random, api: str) -> Script:
-    return Script(((0.0, spoken.tell(api, _parts(dice)[:2])),), headers=JSON, framing="content-length")
+    return Script(((0.0, upstream_answers.tell(api, _parts(dice)[:2])),), headers=JSON, framing="content-length")
 
 
 def _error(dice: random.Random, _: str) -> Script:
@@ -106,7 +106,7 @@ def _broken(dice: random.Random, api: str) -> Script:
 
 
 def _long(dice: random.Random, api: str) -> Script:
-    return _stream(spoken.speak(api, [spoken.Text(bodies.filler(60_000))]), dice)
+    return _stream(upstream_answers.speak(api, [upstream_answers.Text(bodies.filler(60_000))]), dice)
 
 
 SCENARIOS: dict[str, Scenario] = {

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import spoken
-from piecewise import same
 from samples import asked
+from tests.support import upstream_answers
+from tests.support.chunk_by_chunk import same
 from toolmend.config.settings import Settings
 from toolmend.core.fold import Answer, Message
 from toolmend.core.ids import ids_for
@@ -83,7 +83,7 @@ def legal(target: str, source: str, out: bytes) -> None:
     """What goes out is legal where all of it is ours: in an API that the upstream does not speak."""
     if source == target:
         return
-    answer = spoken.JUDGES[target].read(out)
+    answer = upstream_answers.JUDGES[target].read(out)
     # where arguments are a string, what a model got wrong is the client's to tell it
     faults = [fault for fault in answer.faults if target == "messages" or not _OF_THE_MODEL.search(fault)]
     assert not faults, (faults, out.decode(errors="replace"))

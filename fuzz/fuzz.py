@@ -12,7 +12,7 @@ from pathlib import Path
 import atheris
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests"), str(HERE.parent / "addon")]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "addon")]
 
 with atheris.instrument_imports(include=["toolmend"]):
     import samples

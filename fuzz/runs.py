@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import legal
-import spoken
 from dice import Dice
 from samples import MARKUP
-from streams import chunk
+from tests.support import legal_streams, upstream_answers
+from tests.support.streams import chunk
 
 CODE = "def f(x):\n    \"\"\"Says 'hi'.\"\"\"\n    return {'a': [x, \"b\\n\"], \"é\": `1 < 2`}  # → 🌤\u2028 <b>ok</b>\n\tfunction of [a]\n"
 PROSE = "Let me look at the file first; then we decide – “for sure” – what to do. For a function, f(x) < 1.\n\n- one\n- `two`\n```py\nx = [1]\n```\n"
@@ -201,7 +200,7 @@ def _chat(runs: Sequence[Run]) -> list[dict[str, Any]]:
         deltas += ({"tool_calls": [{"index": calls, "function": {"arguments": text}}]} for text in _arguments(kind, texts))
         calls += 1
     usage = chunk()
-    usage |= {"choices": [], "usage": spoken.usage_of("chat", spoken.Counts())}
+    usage |= {"choices": [], "usage": upstream_answers.usage_of("chat", upstream_answers.Counts())}
     return [*(chunk(delta) for delta in deltas), chunk({}, "tool_calls" if calls else "stop"), usage]
 
 
@@ -210,13 +209,13 @@ def _messages(runs: Sequence[Run]) -> list[dict[str, Any]]:
     for kind, texts in runs:
         match kind:
             case "text":
-                blocks.append(legal.text(*texts))
+                blocks.append(legal_streams.text(*texts))
             case "reasoning":
-                blocks.append(legal.thinking(*texts, signature="sig"))
+                blocks.append(legal_streams.thinking(*texts, signature="sig"))
             case _:
-                blocks.append(legal.tool(f"toolu_{len(blocks)}", "task", *_arguments(kind, texts)))
+                blocks.append(legal_streams.tool(f"toolu_{len(blocks)}", "task", *_arguments(kind, texts)))
     stop = "tool_use" if any(kind in ("call", "custom") for kind, _ in runs) else "end_turn"
-    return legal.messages(*blocks, stop=stop)
+    return legal_streams.messages(*blocks, stop=stop)
 
 
 def _responses(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -224,14 +223,14 @@ def _responses(runs: Sequence[Run]) -> list[dict[str, Any]]:
     for kind, texts in runs:
         match kind:
             case "text":
-                items.append(legal.say(*texts))
+                items.append(legal_streams.say(*texts))
             case "reasoning":
-                items.append(legal.think(*texts, encrypted="e"))
+                items.append(legal_streams.think(*texts, encrypted="e"))
             case "call":
-                items.append(legal.call(f"call_{len(items)}", "task", *texts))
+                items.append(legal_streams.call(f"call_{len(items)}", "task", *texts))
             case _:
-                items.append(legal.custom(f"call_{len(items)}", "patch", *texts))
-    return legal.responses(*items)
+                items.append(legal_streams.custom(f"call_{len(items)}", "patch", *texts))
+    return legal_streams.responses(*items)
 
 
 _SPEAKERS = {"chat": _chat, "messages": _messages, "responses": _responses}

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import spoken
 from dice import Dice
+from tests.support import upstream_answers
 
-PAIRS = [(source, target) for source in spoken.APIS for target in spoken.APIS]
+PAIRS = [(source, target) for source in upstream_answers.APIS for target in upstream_answers.APIS]
 TOOLS = (("get_weather", {"city": {"type": "string"}, "days": {"type": "integer"}}), ("task", {"description": {"type": "string"}}))
 MODELS = ("kimi-k2", "qwen3-coder", "deepseek-v3.2", "minimax-m2", "glm-4.6", "gpt-oss-120b", "mistral-large", "llama-3.3", "unknown")
 
@@ -56,18 +56,18 @@ HISTORY: Mapping[str, list[dict[str, Any]]] = {
 
 def asked(api: str, model: str = "unknown") -> dict[str, Any]:
     """A client's request with these tools."""
-    return spoken.asked(api, *TOOLS, model=model)
+    return upstream_answers.asked(api, *TOOLS, model=model)
 
 
-def parts(dice: Dice) -> list[spoken.Part]:
+def parts(dice: Dice) -> list[upstream_answers.Part]:
     """What a regular answer says."""
-    made: list[spoken.Part] = []
+    made: list[upstream_answers.Part] = []
     for turn in dice.more(dice.number(6)):
         match dice.number(3):
             case 0:
-                made.append(spoken.Text(dice.one(("Hello there.", "日本 🙂", "a < b, {x}", "x" * 50))))
+                made.append(upstream_answers.Text(dice.one(("Hello there.", "日本 🙂", "a < b, {x}", "x" * 50))))
             case 1:
-                made.append(spoken.Thought(dice.one(("Hm.", "so it\nis", "日本"))))
+                made.append(upstream_answers.Thought(dice.one(("Hm.", "so it\nis", "日本"))))
             case _:
-                made.append(spoken.Asked(f"call_{turn}", dice.one(("get_weather", "task")), dice.one(('{"city":"Paris"}', "{}", '{"description":"a\\u003cb"}'))))
-    return sorted(made, key=lambda part: (isinstance(part, spoken.Asked), isinstance(part, spoken.Text)))
+                made.append(upstream_answers.Asked(f"call_{turn}", dice.one(("get_weather", "task")), dice.one(('{"city":"Paris"}', "{}", '{"description":"a\\u003cb"}'))))
+    return sorted(made, key=lambda part: (isinstance(part, upstream_answers.Asked), isinstance(part, upstream_answers.Text)))

@@ -13,13 +13,13 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import judge
 import runs
-import spoken
 from checking import answered, legal, run, same_without_lanes, with_data
 from dice import Dice, cut_at
 from samples import HISTORY, MARKUP, MODELS, PAIRS, SEEDS, TALK, asked, parts
-from streams import WEATHER, stream
+from tests.support import upstream_answers
+from tests.support.judges import chat as chat_judge
+from tests.support.streams import WEATHER, stream
 from toolmend.config.settings import Settings, SettingsError, parse
 from toolmend.core import content_encoding, json_text, sse
 from toolmend.core.ids import ids_for
@@ -67,7 +67,7 @@ def bent_streams(data: bytes) -> None:
     """A regular stream in which events are lost, come twice, change places, or hold what they should not."""
     dice = Dice(data)
     source, target = dice.one(PAIRS)
-    body = spoken.speak(source, parts(dice), dice.one(list(spoken.STOPS["messages"])), seed=dice.number(8))
+    body = upstream_answers.speak(source, parts(dice), dice.one(list(upstream_answers.STOPS["messages"])), seed=dice.number(8))
     events = [block + b"\n\n" for block in body.split(b"\n\n") if block]
     for _ in dice.more(6):
         at = dice.number(len(events)) if events else 0
@@ -130,7 +130,7 @@ def model_text(data: bytes) -> None:
     settings = Settings(dialects=tuple(DIALECTS) if dice.number(2) else None)
     request = {**WEATHER, "model": dice.one(MODELS)}
     out, _ = run("chat", "chat", dice.cut(source), source, request, settings)
-    answer = judge.read(out)
+    answer = chat_judge.read(out)
     assert not answer.all_faults, (answer.all_faults, said)
     kept = "".join(part.content + part.reasoning + "".join(f"{call.id} {call.name} {call.arguments}" for call in part.calls) for part in answer.choices.values())
     cut = re.findall(r"\|>(w\d+x)(?=<\|)", said)  # may be residue behind a name: R2 of the dialects
@@ -144,18 +144,18 @@ def legal_answers(data: bytes) -> None:
     dice = Dice(data)
     source, target = dice.one(PAIRS)
     said = parts(dice)
-    stop = "tool_calls" if any(isinstance(part, spoken.Asked) for part in said) else "stop"
-    body = spoken.speak(source, said, stop, seed=dice.number(8))
+    stop = "tool_calls" if any(isinstance(part, upstream_answers.Asked) for part in said) else "stop"
+    body = upstream_answers.speak(source, said, stop, seed=dice.number(8))
     out, rules = run(source, target, dice.cut(body), body)
     assert out == body if source == target else not rules - {"finish_reason"}, rules
-    spoken.check(target, spoken.JUDGES[target].read(out), spoken.heard(said, stop))
+    upstream_answers.check(target, upstream_answers.JUDGES[target].read(out), upstream_answers.heard(said, stop))
 
 
 def whole_messages(data: bytes) -> None:
     """A whole answer with something odd in it."""
     dice = Dice(data)
     source, target = dice.one(PAIRS)
-    value = json.loads(spoken.tell(source, parts(dice)))
+    value = json.loads(upstream_answers.tell(source, parts(dice)))
     for _ in dice.more(4):
         value = dice.bent(value)
     body = json.dumps(value).encode() if dice.number(8) else dice.rest

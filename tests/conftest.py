@@ -1,4 +1,4 @@
-"""Hypothesis: no deadlines, since machines are shared; a few examples of each, and many with TESTS_DEEP=1 (chunking.py).
+"""Hypothesis: no deadlines, since machines are shared; a few examples of each, and many with TESTS_DEEP=1 (support/cuts.py).
 
 Nobody's own settings: the variables of whoever runs the tests, and their config.toml, change none. Nor does a shell that runs them
 in the background, where an interrupt is ignored, by all programs that are started as well.
@@ -10,15 +10,14 @@ import importlib
 import json
 import os
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-import progress
-from chunking import DEEP, SEED
-from support.strict_upstream import refusal
+from tests.support import progress
+from tests.support.cuts import DEEP, SEED
+from tests.support.strict_upstream import refusal
 
 OURS = ("TOOLMEND_PYTHON", "TOOLMEND_TORTURE", "TOOLMEND_EXACT")
 """Variables that say how to test."""
@@ -39,10 +38,8 @@ settings.load_profile("deep" if DEEP else "ci")
 def pytest_configure(config: pytest.Config) -> None:
     progress.register(config)
     # a warning of ours fails the test, as it will be an error one day; what others do in their own modules is theirs
-    helpers = {path.stem for path in Path(__file__).parent.glob("**/*.py") if not path.stem.startswith("test_")}
-    ours = "|".join(["toolmend", "test_.*", "patterns", "support", *sorted(helpers)])
     for kind in ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning", "SyntaxWarning", "UserWarning"):
-        config.addinivalue_line("filterwarnings", f"error::{kind}:({ours})([.]|$)")
+        config.addinivalue_line("filterwarnings", f"error::{kind}:(toolmend|tests)([.]|$)")
     config.addinivalue_line("filterwarnings", "error:The model .* is deprecated:DeprecationWarning")
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ADDON, ROOT
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="other processes are measured with what only Linux tells")
 
 
 def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    paths = os.pathsep.join(map(str, (ROOT / "addon", ROOT / "tests", ROOT)))
+    paths = os.pathsep.join(map(str, (ADDON, ROOT)))
     command = [sys.executable, "-P", "-m", module, *arguments]
     return subprocess.run(command, capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": paths}, check=False)
 
@@ -90,7 +90,7 @@ assert len(list((folder / "flows").rglob("meta.json"))) > 10
 def test_end_to_end_and_memory(tmp_path: Path) -> None:
     """With several proxies, and all that is played."""
     (tmp_path / "small.py").write_text(SMALL)
-    paths = os.pathsep.join(map(str, (ROOT / "addon", ROOT / "tests", ROOT)))
+    paths = os.pathsep.join(map(str, (ADDON, ROOT)))
     ran = subprocess.run(
         [sys.executable, "-P", str(tmp_path / "small.py"), str(tmp_path)],
         capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": paths}, check=False,

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.support.paths import FLOWS, ROOT
 from toolmend.cli import COMMANDS, cli
 from toolmend.config.settings import parse
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
@@ -36,7 +36,7 @@ def test_documented_command_is_one(page: str, line: str, monkeypatch: pytest.Mon
     assert name in COMMANDS, f"{page}: toolmend {line}"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    shutil.copytree(ROOT / "flows" / "kimi" / "bare-counter", tmp_path / "data" / "toolmend" / "flows" / "2026-11-29" / "one")
+    shutil.copytree(FLOWS / "kimi" / "bare-counter", tmp_path / "data" / "toolmend" / "flows" / "2026-11-29" / "one")
     for file in ("request.json", "upstream.sse", "toolmend.toml", "FILE", "A.json", "A.sse", "envoy.yaml"):
         (tmp_path / file).write_text("{}" if file.endswith("json") else "", encoding="utf-8")
     command = cli.get_command(click.Context(cli), name)

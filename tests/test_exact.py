@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
-import legal
-import test_requests_chat as chat
-import test_requests_messages as messages
-import test_requests_responses as responses
-import test_translation as translation
-from other_streams import PATTERNS, gemini_pattern, gemini_sse, ollama_pattern
-from regular import REGULAR
-from spoken import APIS, WEATHER, asked, speak, tell
-from test_translation_wild import WILD, body_of
+from tests.pipeline import test_translation as translation
+from tests.pipeline.test_translation_wild import WILD, body_of
+from tests.requests.chat import test_read as chat
+from tests.requests.messages import test_read as messages
+from tests.requests.responses import test_read as responses
+from tests.support import legal_streams
+from tests.support.other_api_streams import PATTERNS, gemini_pattern, gemini_sse, ollama_pattern
+from tests.support.regular_streams import REGULAR
+from tests.support.upstream_answers import APIS, WEATHER, asked, speak, tell
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import RequestError, translate
 
@@ -96,8 +96,8 @@ def given_streams(source: str) -> Iterator[tuple[str, bytes]]:
     if source == "chat":
         yield from ((f"regular: {name}", body) for name, body in REGULAR.items())
     else:
-        streams = {"messages": legal.MESSAGES, "responses": legal.RESPONSES}[source]
-        yield from ((f"legal: {name}", legal.sse(stream)) for name, stream in streams.items())
+        streams = {"messages": legal_streams.MESSAGES, "responses": legal_streams.RESPONSES}[source]
+        yield from ((f"legal: {name}", legal_streams.sse(stream)) for name, stream in streams.items())
     yield "wild", body_of(source, WILD[source])
     yield "wild, from behind", body_of(source, WILD[source][::-1])
 

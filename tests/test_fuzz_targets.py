@@ -1,16 +1,17 @@
 """fuzz/targets.py: each target for any bytes. scripts/fuzz looks further, guided by what the code does."""
 
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-sys.path.append(str(Path(__file__).parent.parent / "fuzz"))
+from tests.support.paths import ROOT
 
-from chunking import DEEP
+sys.path.append(str(ROOT / "fuzz"))
+
 from targets import TARGETS
+from tests.support.cuts import DEEP
 
 
 @pytest.mark.timeout(0 if DEEP else 300)

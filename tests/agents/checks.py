@@ -3,13 +3,12 @@
 import json
 import re
 
-from history import results, said
-from provider import BEFORE, BEHIND, api_of
-from running import PROVIDER_KEY, Run
-from tools import FILE, LONG, TRICKY
-
-from agents import OWN_KEY
-from scenarios import Scenario
+from tests.agents.agents import OWN_KEY
+from tests.agents.history import results, said
+from tests.agents.provider import BEFORE, BEHIND, api_of
+from tests.agents.running import PROVIDER_KEY, Run
+from tests.agents.scenarios import Scenario
+from tests.agents.tools import FILE, LONG, TRICKY
 from toolmend.providers.hosts import known
 
 ANSWER = "The shell says mended, and that is all."

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agents import AGENTS, HERE, version
-from scenarios import CORE, DIALECT_ROWS, ROUTES, RUN, SOCKETS
+from tests.agents.agents import AGENTS, HERE, version
+from tests.agents.scenarios import CORE, DIALECT_ROWS, ROUTES, RUN, SOCKETS
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

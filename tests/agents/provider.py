@@ -10,12 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from history import results
-from speaking import Call, Part, Reasoning, Text, speak, tell
-from tools import TRICKY, Arguments, command, long_command, offered, run, write
-from wire import send
-
-from scenarios import Scenario
+from tests.agents.history import results
+from tests.agents.scenarios import Scenario
+from tests.agents.speaking import Call, Part, Reasoning, Text, speak, tell
+from tests.agents.tools import TRICKY, Arguments, command, long_command, offered, run, write
+from tests.agents.wire import send
 from toolmend.recordings.playback.server import Request, Script
 
 PATHS = {"/chat/completions": "chat", "/messages": "messages", "/responses": "responses", ":streamGenerateContent": "gemini"}

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from provider import Provider
-from socket_provider import SocketProvider, listening
-
-from agents import HERE, Agent, Start, variables
-from scenarios import Scenario
+from tests.agents.agents import HERE, Agent, Start, variables
+from tests.agents.provider import Provider
+from tests.agents.scenarios import Scenario
+from tests.agents.socket_provider import SocketProvider, listening
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 from toolmend.recordings.playback.server import Request, Upstream, make_certificate
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from markup import KIMI, MARKUPS, Markup
-from wire import Wire
+from tests.agents.markup import KIMI, MARKUPS, Markup
+from tests.agents.wire import Wire
 
 type Api = Literal["chat", "messages", "responses"]
 type Where = Literal["content", "reasoning"]

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from provider import Provider
-from speaking import Call, Part, speak
 from websockets.sync.server import ServerConnection, serve
 
+from tests.agents.provider import Provider
+from tests.agents.speaking import Call, Part, speak
 from toolmend.recordings.playback.server import Request
 
 

@@ -4,11 +4,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from checks import keys_stayed, only_llm_hosts_were_decrypted, recordings_are_whole, results_went_back, the_user_sees_an_answer
-from running import play
 
-from agents import AGENTS, Agent
-from scenarios import APIS, CORE, DIALECT_ROWS, DIALECTS, ROUTES, RUN, SOCKETS, WHERE, Scenario
+from tests.agents.agents import AGENTS, Agent
+from tests.agents.checks import (
+    keys_stayed,
+    only_llm_hosts_were_decrypted,
+    recordings_are_whole,
+    results_went_back,
+    the_user_sees_an_answer,
+)
+from tests.agents.running import play
+from tests.agents.scenarios import APIS, CORE, DIALECT_ROWS, DIALECTS, ROUTES, RUN, SOCKETS, WHERE, Scenario
 
 IN_DEPTH = ("claude", "codex", "pi")
 """One agent of each API: the quickest."""

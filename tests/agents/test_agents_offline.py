@@ -6,13 +6,13 @@ Without the route they get what the client got; with it what the provider said i
 from pathlib import Path
 
 import pytest
-from checks import ANSWER
-from provider import Provider
-from running import prepare, proxy, run
-from tools import TRICKY
 
-from agents import AGENTS
-from scenarios import ROUTES, Scenario
+from tests.agents.agents import AGENTS
+from tests.agents.checks import ANSWER
+from tests.agents.provider import Provider
+from tests.agents.running import prepare, proxy, run
+from tests.agents.scenarios import ROUTES, Scenario
+from tests.agents.tools import TRICKY
 from toolmend.recordings.playback.server import Upstream, make_certificate
 
 LEAKED = ROUTES["Kimi tokens, provider speaks Chat"]

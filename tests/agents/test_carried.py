@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from history import results
-from running import PATHS, ROUTE, Run, proxy, run
-from speaking import Call, Part, Text, speak, tell
-from tools import offered
-from tools import run as shell
-from wire import Wire, send
 
-from agents import AGENTS, Start, claude, codex
-from scenarios import ROUTES
+from tests.agents.agents import AGENTS, Start, claude, codex
+from tests.agents.history import results
+from tests.agents.running import PATHS, ROUTE, Run, proxy, run
+from tests.agents.scenarios import ROUTES
+from tests.agents.speaking import Call, Part, Text, speak, tell
+from tests.agents.tools import offered
+from tests.agents.tools import run as shell
+from tests.agents.wire import Wire, send
 from toolmend.recordings.playback.server import Request, Script, Upstream, make_certificate
 
 type Says = Callable[[str, Mapping[str, Any]], Sequence[Part] | bytes]

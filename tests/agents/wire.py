@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from speaking import Event
-
+from tests.agents.speaking import Event
 from toolmend.recordings.playback.server import Coding, Script
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import legal
-from chunking import cuts
-from patterns.kimi import ONE
-from spoken import APIS, WEATHER, asked
-from streams import chunk, event, pieces, play
+from tests.patterns.kimi import ONE
+from tests.support import legal_streams
+from tests.support.cuts import cuts
+from tests.support.streams import chunk, event, pieces, play
+from tests.support.upstream_answers import APIS, WEATHER, asked
 from toolmend.apis.messages.blocks import Blocks
 from toolmend.core.events import ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.core.ids import ids_for
@@ -82,19 +82,19 @@ def test_a_call_that_may_come_twice(target: str) -> None:
 def test_a_call_of_another_api_that_may_come_twice(source: str, target: str) -> None:
     leak = ONE.replace("Beijing", "Bonn")
     if source == "messages":
-        events = legal.messages(legal.text(leak), legal.tool("t0", "get_weather", '{"city": "Oslo'), stop=None)[:-1]
-        events.append(legal.broken(message="Gone."))
+        events = legal_streams.messages(legal_streams.text(leak), legal_streams.tool("t0", "get_weather", '{"city": "Oslo'), stop=None)[:-1]
+        events.append(legal_streams.broken(message="Gone."))
     else:
-        events = [each for each in legal.responses(legal.say(leak), legal.call("c0", "get_weather", '{"city": "Oslo')) if "done" not in each["type"]][:-1]
+        events = [each for each in legal_streams.responses(legal_streams.say(leak), legal_streams.call("c0", "get_weather", '{"city": "Oslo')) if "done" not in each["type"]][:-1]
         events.append({"type": "error", "code": "server_error", "message": "Gone.", "param": None})
-    for parts in cuts(legal.sse(events)):
+    for parts in cuts(legal_streams.sse(events)):
         out = play(lambda: Pipeline(asked(target, *WEATHER), source=source, target=target, new_id=ids_for(b"")), parts)
         assert out.index(b"Bonn") < out.index(b"Oslo") < out.rindex(b"Gone.")
 
 
 HALF: dict[str, Any] = {"type": "tool_use", "id": "t0", "name": "task", "input": {}}
 IN_TURNS = [  # a text within a call that never ends
-    *legal.messages(stop=None),
+    *legal_streams.messages(stop=None),
     {"type": "content_block_start", "index": 0, "content_block": HALF},
     {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a'}},
     {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
@@ -102,14 +102,14 @@ IN_TURNS = [  # a text within a call that never ends
 ]
 
 
-@pytest.mark.parametrize("end", [[], [legal.broken()]], ids=["cut", "error"])
-def test_messages(end: list[legal.Data]) -> None:
-    out = heard("messages", legal.sse(IN_TURNS + end))
+@pytest.mark.parametrize("end", [[], [legal_streams.broken()]], ids=["cut", "error"])
+def test_messages(end: list[legal_streams.Data]) -> None:
+    out = heard("messages", legal_streams.sse(IN_TURNS + end))
     assert b'"text":"Hi"' in out
     assert (out.rindex(b"event: error") > out.index(b'"text":"Hi"')) if end else b"event: error" not in out
 
 
-CREATED = legal.responses(legal.say("x"))[0]["response"]
+CREATED = legal_streams.responses(legal_streams.say("x"))[0]["response"]
 FAILED = {**CREATED, "status": "failed", "error": {"code": "server_error", "message": "no"}}
 
 
@@ -118,11 +118,11 @@ FAILED = {**CREATED, "status": "failed", "error": {"code": "server_error", "mess
     [[], [{"type": "error", "code": "server_error", "message": "no", "param": None}], [{"type": "response.failed", "response": FAILED}]],
     ids=["cut", "error", "failed"],
 )
-def test_responses(end: list[legal.Data]) -> None:
-    call, text = legal.call("c0", "task", '{"a'), legal.say("Hi ", ONE)
-    events = legal.responses(call, text)
+def test_responses(end: list[legal_streams.Data]) -> None:
+    call, text = legal_streams.call("c0", "task", '{"a'), legal_streams.say("Hi ", ONE)
+    events = legal_streams.responses(call, text)
     half = [each for each in events if each.get("output_index") == 0][:2]
-    out = heard("responses", legal.sse([*events[:2], *half, *(each for each in events if each.get("output_index") == 1), *end]))
+    out = heard("responses", legal_streams.sse([*events[:2], *half, *(each for each in events if each.get("output_index") == 1), *end]))
     assert b'"output_text","text":"Hi "' in out
     assert b'"arguments":"{\\"city\\": \\"Beijing\\"}"' in out
     assert out.count(b"event: response.failed") + out.count(b"event: error") == len(end)
@@ -140,9 +140,9 @@ def test_an_error_in_plain_words(api: str, behind: str) -> None:
     if api == "chat":
         body = event(chunk({"role": "assistant"})) + event(chunk({"content": leak}))
     elif api == "messages":
-        body = legal.sse(legal.messages(legal.text(leak), stop=None)[:-1])
+        body = legal_streams.sse(legal_streams.messages(legal_streams.text(leak), stop=None)[:-1])
     else:
-        body = legal.sse([each for each in legal.responses(legal.say(leak), status=None) if "done" not in each["type"]])
+        body = legal_streams.sse([each for each in legal_streams.responses(legal_streams.say(leak), status=None) if "done" not in each["type"]])
     out = heard(api, body + PLAIN)
     assert b"get_weather" in out
     assert b"Gone." in out[out.rindex(b"event: error") :]
@@ -170,8 +170,8 @@ def test_an_error_that_cuts_an_event(source: str, target: str, cut: str) -> None
     if source == "chat":
         events = [event(chunk(delta)) for delta in ({"role": "assistant"}, {"content": "Hi"}, {"content": "so it"})]
     else:
-        told = legal.messages(legal.text("Hi", "so it")) if source == "messages" else legal.responses(legal.say("Hi", "so it"))
-        events = [legal.sse([each]) for each in told]
+        told = legal_streams.messages(legal_streams.text("Hi", "so it")) if source == "messages" else legal_streams.responses(legal_streams.say("Hi", "so it"))
+        events = [legal_streams.sse([each]) for each in told]
     events = events[: next(at for at, each in enumerate(events) if b"so it" in each) + 1]
     body = b"".join(events[:-1]) + events[-1][:-20] + CUT_BY[cut] + b"\n\n"
     for parts in cuts(body):
@@ -189,8 +189,8 @@ def test_an_error_that_cuts_an_event(source: str, target: str, cut: str) -> None
 @pytest.mark.parametrize("api", APIS)
 def test_an_error_that_is_no_event(api: str, bare: bytes) -> None:
     """It stands there as it would without a stream: clients read past it, and take the silent end for the answer's."""
-    told = legal.messages(legal.text("Hi")) if api == "messages" else legal.responses(legal.say("Hi"))
-    events = [event(chunk({"role": "assistant", "content": "Hi"}))] if api == "chat" else [legal.sse([each]) for each in told]
+    told = legal_streams.messages(legal_streams.text("Hi")) if api == "messages" else legal_streams.responses(legal_streams.say("Hi"))
+    events = [event(chunk({"role": "assistant", "content": "Hi"}))] if api == "chat" else [legal_streams.sse([each]) for each in told]
     events = events[: next(at for at, each in enumerate(events) if b"Hi" in each) + 1]
     out = heard(api, b"".join(events) + bare)
     data = [json.loads(line[5:]) for line in out.splitlines() if line.startswith(b"data:") and line != b"data: [DONE]"]

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-import judge_chat
-import judge_messages
-import judge_responses
-import legal
-from chunking import cuts
-from streams import chunk, play
+from tests.support import legal_streams
+from tests.support.cuts import cuts
+from tests.support.judges import chat_strict
+from tests.support.judges import messages as messages_judge
+from tests.support.judges import responses as responses_judge
+from tests.support.streams import chunk, play
 from toolmend.pipeline.pipeline import Pipeline
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -19,7 +19,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "messages": {"max_tokens": 9, "messages": [], "tools": [{"name": "read", "input_schema": SCHEMA}]},
     "responses": {"input": "hi", "tools": [{"type": "function", "name": "read", "parameters": SCHEMA}]},
 }
-JUDGES = {"chat": judge_chat.read, "messages": judge_messages.read, "responses": judge_responses.read}
+JUDGES = {"chat": chat_strict.read, "messages": messages_judge.read, "responses": responses_judge.read}
 
 A, B, C = ({"path": name} for name in "abc")
 GIVEN: dict[tuple[str, ...], list[dict[str, Any]]] = {
@@ -50,14 +50,14 @@ def chat(pieces: tuple[str, ...]) -> bytes:
 
 
 def messages(pieces: tuple[str, ...]) -> bytes:
-    return legal.sse(legal.messages(legal.tool("toolu_1", "read", *pieces), stop="tool_use"))
+    return legal_streams.sse(legal_streams.messages(legal_streams.tool("toolu_1", "read", *pieces), stop="tool_use"))
 
 
 def responses(pieces: tuple[str, ...]) -> bytes:
     """Where it is over, nothing is said of what came in front (LiteLLM)."""
     whole = "".join(pieces)
     told = whole.removeprefix("{}").lstrip() or "{}"
-    body = legal.sse(legal.numbered(legal.responses(legal.call("call_1", "read", *pieces))))
+    body = legal_streams.sse(legal_streams.numbered(legal_streams.responses(legal_streams.call("call_1", "read", *pieces))))
     return body.replace(f'"arguments": {json.dumps(whole)}'.encode(), f'"arguments": {json.dumps(told)}'.encode())
 
 
@@ -93,10 +93,10 @@ def test_announced_arguments_go_on_or_come_again_in_any_pieces(target: str, firs
         whole = first + rest
         text = whole if again else rest
         for size in (1, 3, len(text)):
-            stream = legal.numbered(legal.responses(legal.call("call_1", "read", *(text[at : at + size] for at in range(0, len(text), size)))))
+            stream = legal_streams.numbered(legal_streams.responses(legal_streams.call("call_1", "read", *(text[at : at + size] for at in range(0, len(text), size)))))
             parts = [{**each, "item": {**each["item"], "arguments": first}} if each["type"].endswith("item.added") else each for each in stream]
             parts = [json.loads(json.dumps(each).replace(f'"arguments": {json.dumps(text)}', f'"arguments": {json.dumps(whole)}')) for each in parts]
-            body = legal.sse(parts)
+            body = legal_streams.sse(parts)
             answer = JUDGES[target](play(lambda: Pipeline(request, source="responses", target=target), [body]))
             assert [call.value for call in answer.calls] == [json.loads(whole)], (rest, size)
             assert answer.error is None
@@ -106,7 +106,7 @@ def test_announced_arguments_go_on_or_come_again_in_any_pieces(target: str, firs
 def test_events_that_come_twice_are_read_once(target: str) -> None:
     request = {"model": "m", "stream": True, **REQUESTS[target]}
     request["tools"] = json.loads(json.dumps(request["tools"]).replace('"type": "string"', '"type": "integer"'))
-    parts = legal.numbered(legal.responses(legal.say("So"), legal.call("call_1", "read", "{", '"path":', '"7"}'), legal.say("so")))
-    body = b"".join(2 * legal.sse([each]) for each in parts)
+    parts = legal_streams.numbered(legal_streams.responses(legal_streams.say("So"), legal_streams.call("call_1", "read", "{", '"path":', '"7"}'), legal_streams.say("so")))
+    body = b"".join(2 * legal_streams.sse([each]) for each in parts)
     answer = JUDGES[target](play(lambda: Pipeline(request, source="responses", target=target), [body]))
     assert [call.value for call in answer.calls] == [{"path": 7}]

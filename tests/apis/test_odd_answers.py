@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-import legal
-from spoken import JUDGES, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
-from streams import META, chunk, event, play
+from tests.support import legal_streams
+from tests.support.streams import META, chunk, event, play
+from tests.support.upstream_answers import JUDGES, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from toolmend.pipeline.pipeline import Pipeline
 
 CODEX = {"client_metadata": {"x-codex-turn-metadata": "{}"}}
@@ -63,7 +63,7 @@ def test_a_stream_that_simply_ends_is_an_error(source: str, target: str, parts: 
 
 @pytest.mark.parametrize("target", ["chat", "messages"])
 def test_done_is_no_end_of_responses(target: str) -> None:
-    body = legal.sse(legal.responses(legal.say("Half"), status=None)) + DONE
+    body = legal_streams.sse(legal_streams.responses(legal_streams.say("Half"), status=None)) + DONE
     answer = JUDGES[target].read(play(lambda: pipeline(target, "responses"), [body]))
     assert answer.error
     assert not answer.faults

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import judge_chat
-import judge_messages
-import judge_responses
-from patterns.kimi import ONE
+from tests.patterns.kimi import ONE
+from tests.support.judges import chat_strict
+from tests.support.judges import messages as messages_judge
+from tests.support.judges import responses as responses_judge
 from toolmend.pipeline.pipeline import Pipeline
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -18,8 +18,8 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "messages": {"max_tokens": 9, "messages": [], "tools": [{"name": "get_weather", "input_schema": SCHEMA}]},
     "responses": {"input": "hi", "tools": [{"type": "function", "name": "get_weather", "parameters": SCHEMA}]},
 }
-JUDGES = {"chat": judge_chat.whole, "messages": judge_messages.whole, "responses": judge_responses.whole}
-STREAMED = {"chat": judge_chat.read, "messages": judge_messages.read, "responses": judge_responses.read}
+JUDGES = {"chat": chat_strict.whole, "messages": messages_judge.whole, "responses": responses_judge.whole}
+STREAMED = {"chat": chat_strict.read, "messages": messages_judge.read, "responses": responses_judge.read}
 CALL = {"city": "Beijing"}
 TEXT = json.dumps(CALL)
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-import judge_chat
-import judge_messages
-import legal
-from streams import play
+from tests.support import legal_streams
+from tests.support.judges import chat_strict
+from tests.support.judges import messages as messages_judge
+from tests.support.streams import play
 from toolmend.pipeline.pipeline import Pipeline
 
-JUDGES = {"chat": judge_chat.read, "messages": judge_messages.read}
+JUDGES = {"chat": chat_strict.read, "messages": messages_judge.read}
 REQUESTS: dict[str, dict[str, Any]] = {"chat": {"messages": []}, "messages": {"max_tokens": 9, "messages": []}}
 
 
@@ -34,13 +34,13 @@ def item(place: int, *parts: str, sealed: bool) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("items", [[("**One**", "**Two**")], [("**One**",), ("**Two**",)], [("**One**", "**Two**"), ("**Three**",)]])
 @pytest.mark.parametrize("target", JUDGES)
 def test_reasoning_is_in_paragraphs(target: str, items: list[tuple[str, ...]], sealed: bool) -> None:
-    stream = [*legal.responses(legal.say("Hi"))]
+    stream = [*legal_streams.responses(legal_streams.say("Hi"))]
     events = [event for place, parts in enumerate(items) for event in item(place, *parts, sealed=sealed)]
     output = [event["item"] for event in events if event["type"].endswith("item.done")]
     moved = json.loads(json.dumps(stream[2:-1]).replace('"output_index": 0', f'"output_index": {len(items)}'))
     last = json.loads(json.dumps(stream[-1]))
     last["response"]["output"] = [*output, *last["response"]["output"]]
-    body = legal.sse(legal.numbered([*stream[:2], *events, *moved, last]))
+    body = legal_streams.sse(legal_streams.numbered([*stream[:2], *events, *moved, last]))
     request = {"model": "m", "stream": True, **REQUESTS[target]}
     # a thinking block of its own is a paragraph, too
     want = "\n\n".join(text for parts in items for text in parts)

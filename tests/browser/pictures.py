@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
+sys.path[:0] = [str(ROOT / "addon"), str(ROOT)]
 
-from chromium import Chromium  # noqa: E402
-
-from kept import in_events, keep  # noqa: E402
-from spoken import Asked, Counts, Text, Thought, speak  # noqa: E402
-from streams import WEATHER, stream  # noqa: E402
+from tests.browser.chromium import Chromium  # noqa: E402
+from tests.support.recordings import in_events, keep  # noqa: E402
+from tests.support.streams import WEATHER, stream  # noqa: E402
+from tests.support.upstream_answers import Asked, Counts, Text, Thought, speak  # noqa: E402
 from toolmend.cli.launcher.page import start  # noqa: E402
 
 NOW = datetime.now(UTC)

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from chromium import Chromium, Page
 
-from kept import in_events, keep
-from spoken import Asked, Text, Thought, asked, speak
-from streams import WEATHER, pieces, stream
+from tests.browser.chromium import Chromium, Page
+from tests.support.recordings import in_events, keep
+from tests.support.streams import WEATHER, pieces, stream
+from tests.support.upstream_answers import Asked, Text, Thought, asked, speak
 from toolmend.cli.views.page import render
 from toolmend.recordings.read import replay
 from toolmend.recordings.read.document import document

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import Chromium, Page
 
-from kept import in_events, keep
-from spoken import Asked, Text, Thought, speak
-from streams import WEATHER, pieces, stream
-from support.agent_requests import CLAUDE_CODE, CLAUDE_CODE_LATER
+from tests.browser.chromium import Chromium, Page
+from tests.support.agent_requests import CLAUDE_CODE, CLAUDE_CODE_LATER
+from tests.support.recordings import in_events, keep
+from tests.support.streams import WEATHER, pieces, stream
+from tests.support.upstream_answers import Asked, Text, Thought, speak
 from toolmend.cli.launcher.page import start
 
 KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"

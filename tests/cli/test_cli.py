@@ -12,10 +12,9 @@ from typing import Any
 import click
 import pytest
 
+from tests.support.paths import ADDON, FLOWS
 from toolmend import __version__
 from toolmend.cli import COMMANDS, Problem, main
-
-ADDON = Path(__file__).parents[1] / "addon"
 
 
 @click.command()
@@ -44,7 +43,7 @@ def sample(what: str) -> None:
 
 @pytest.fixture(autouse=True)
 def _with_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(COMMANDS, "sample", ("test_cli:sample", "Only here."))
+    monkeypatch.setitem(COMMANDS, "sample", ("tests.cli.test_cli:sample", "Only here."))
 
 
 def run(*args: str, code: str = "from toolmend.__main__ import main; exit(main())", **options: Any) -> Any:
@@ -124,7 +123,7 @@ def test_the_quick_answers_import_nothing_slow(option: str) -> None:
 )
 def test_colours(named: dict[str, str], colours: bool) -> None:
     """A pipe has none unless it is asked for, and who wants none has none."""
-    recording = next((Path(__file__).parents[1] / "flows" / "kimi").iterdir())
+    recording = next((FLOWS / "kimi").iterdir())
     code = "import os, sys; os.environ |= eval(sys.argv.pop(1)); from toolmend.__main__ import main; exit(main())"
     shown = run(repr(named), "show", str(recording), code=code, capture_output=True)
     assert shown.returncode == 0
@@ -151,7 +150,7 @@ def complete(*words: str) -> list[str]:
         (["exp"], ["explain", "export"]),
         (["env", "--shell", "f"], ["fish"]),
         (["run", "--con"], ["--config"]),
-        (["show", "--flows", str(Path(__file__).parents[1] / "flows"), "la"], ["last"]),
+        (["show", "--flows", str(FLOWS), "la"], ["last"]),
     ],
     ids=str,
 )
@@ -160,7 +159,7 @@ def test_completion(words: list[str], offered: list[str]) -> None:
 
 
 def test_recordings_are_completed() -> None:
-    folder = Path(__file__).parents[1] / "flows"
+    folder = FLOWS
     name = next(folder.glob("*/*/meta.json")).parent.name
     assert name in complete("show", "--flows", str(folder), name[:-1])
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from sickness import Box, well
+from tests.support.machines import Box, well
+from tests.support.paths import ROOT
 from toolmend import cli
 from toolmend.cli import Exit, main
 
 SOURCES = sorted(Path(cli.__file__).parent.glob("*.py"))
-FIXTURE = Path(__file__).parents[1] / "flows/kimi/bare-counter"
+FIXTURE = ROOT / "flows/kimi/bare-counter"
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 import pytest
 
-from kept import keep
-from test_hook import ASK, LEAK, PROSE
+from tests.proxy.test_addon import ASK, LEAK, PROSE
+from tests.support.paths import ADDON
+from tests.support.recordings import keep
 from toolmend.cli import COMMANDS, Exit, cli, main
 from toolmend.config.option_names import VARIABLES
 
-ADDON = Path(__file__).parents[1] / "addon"
 HERE = [name for name, (module, _) in COMMANDS.items() if (ADDON / f"{module.partition(':')[0].replace('.', '/')}.py").exists()]
 """The commands that are there."""
 

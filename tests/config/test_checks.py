@@ -1,4 +1,4 @@
-"""What settings are checked with. Every sentence about a wrong host stands in test_settings.py."""
+"""What settings are checked with. Every sentence about a wrong host stands in config/test_settings.py."""
 
 import pytest
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from judge import read
-from kept import in_events, keep
-from streams import stream, tool
+from tests.support.judges.chat import read
+from tests.support.recordings import in_events, keep
+from tests.support.streams import stream, tool
 from toolmend.cli import main
 from toolmend.config.dialect_tables import fields_of, of_built_in, to_toml
 from toolmend.config.settings import Settings, SettingsError, parse, recorded

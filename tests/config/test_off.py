@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from streams import WEATHER, stream
+from tests.support.streams import WEATHER, stream
 from toolmend.config.off import NAMES, Off, parse
 from toolmend.config.settings import Settings, SettingsError
 from toolmend.pipeline.pipeline import Pipeline

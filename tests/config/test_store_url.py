@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ADDON
 from toolmend.config import store_url as module
 from toolmend.config.settings import Settings, SettingsError, parse
 from toolmend.config.store_url import MissingPackage, StoreUrl, is_url, store_url
 
-ADDON = Path(__file__).parents[1] / "addon"
 RIGHT = {
     "s3://bucket/prefix": "s3://bucket/prefix",
     " S3://Bucket/Pre/fix// ": "s3://Bucket/Pre/fix",

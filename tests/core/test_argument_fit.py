@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from judge import read
-from patterns.irregular import calls, entry, more
-from streams import chunk, event, request, stream, tool
+from tests.patterns.irregular import calls, entry, more
+from tests.support.judges.chat import read
+from tests.support.streams import chunk, event, request, stream, tool
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.core.argument_fit import LIVE, MAX_DOUBT, ArgumentFit

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from chunking import everywhere
-from other_streams import aws_frame, converse
+from tests.support.cuts import everywhere
+from tests.support.other_api_streams import aws_frame, converse
 from toolmend.apis import decoder_for, decoder_of
 from toolmend.core.aws_event_stream import FrameDecoder
 

@@ -42,7 +42,7 @@ def test_who_raises_is_told_on_and_named_once(capsys: pytest.CaptureFixture[str]
     assert told == [0, 2, 4, 6, 8]
     assert teller.failed == 5
     assert len(said) == 1
-    assert said[0].startswith("toolmend: x: ValueError in tell (test_teller.py:")
+    assert said[0].startswith("toolmend: x: ValueError in tell (test_background_worker.py:")
     assert capsys.readouterr() == ("", "")
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from chunking import cuts, everywhere
-from spoken import APIS, PAIRS, WEATHER, Text, asked, speak
-from streams import chunk, event
+from tests.support.cuts import cuts, everywhere
+from tests.support.streams import chunk, event
+from tests.support.upstream_answers import APIS, PAIRS, WEATHER, Text, asked, speak
 from toolmend.config.settings import Settings
 from toolmend.core.keep_alive import MAX_LINE, KeepAlives
 from toolmend.pipeline.pipeline import Pipeline

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chunking import everywhere
+from tests.support.cuts import everywhere
 from toolmend.core.sse import MAX_EVENT, ServerSentEvent, SseDecoder, begins
 
 CASES = {

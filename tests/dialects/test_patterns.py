@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from chunking import cuts
-from judge import read
-from patterns import Pattern, all_patterns
-from rows import batches, each_of, some_of
-from streams import body_of, chunk, event, play, stream
+from tests.patterns import Pattern, all_patterns
+from tests.support.cuts import cuts
+from tests.support.judges.chat import read
+from tests.support.rows import batches, each_of, some_of
+from tests.support.streams import body_of, chunk, event, play, stream
 from toolmend.pipeline.pipeline import Pipeline
 
 PATTERNS = all_patterns()

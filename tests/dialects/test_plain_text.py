@@ -2,8 +2,8 @@
 
 import pytest
 
-from patterns.family import TOOLS
-from streams import pieces, play, request, stream
+from tests.patterns.family import TOOLS
+from tests.support.streams import pieces, play, request, stream
 from toolmend.pipeline.pipeline import Pipeline
 
 MODELS = [

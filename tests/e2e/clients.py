@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from streams import WEATHER, stream
+from tests.support.streams import WEATHER, stream
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Upstream
 

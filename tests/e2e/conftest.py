@@ -14,8 +14,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import CHAT, Serve, Start, http2_options
 
+from tests.e2e.clients import CHAT, Serve, Start, http2_options
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script, Upstream, make_certificate
 

@@ -10,13 +10,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from judge_chat import read as read_chat
-from judge_messages import read as read_messages
-from judge_responses import read as read_responses
-from other_streams import gemini_chunks, gemini_request, gemini_sse, ollama_lines, ollama_request, read_gemini, read_ollama
-from patterns.kimi import ONE
-from spoken import WEATHER, Text, asked, speak
-from streams import pieces
+from tests.patterns.kimi import ONE
+from tests.support.judges.chat_strict import read as read_chat
+from tests.support.judges.messages import read as read_messages
+from tests.support.judges.responses import read as read_responses
+from tests.support.other_api_streams import (
+    gemini_chunks,
+    gemini_request,
+    gemini_sse,
+    ollama_lines,
+    ollama_request,
+    read_gemini,
+    read_ollama,
+)
+from tests.support.streams import pieces
+from tests.support.upstream_answers import WEATHER, Text, asked, speak
 from toolmend.recordings.playback.server import Request, Script, Upstream
 
 PATHS = {

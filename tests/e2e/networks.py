@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from clients import CHAT, LEAK, chunks, eventually
 
-from streams import WEATHER
+from tests.e2e.clients import CHAT, LEAK, chunks, eventually
+from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script, Upstream, make_certificate
 

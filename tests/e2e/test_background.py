@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clients import CALL, LEAK, Serve, chunks
-from user import URL, environment, routed, toolmend
 
-from judge import read
-from streams import WEATHER
+from tests.e2e.clients import CALL, LEAK, Serve, chunks
+from tests.e2e.user import URL, environment, routed, toolmend
+from tests.support.judges.chat import read
+from tests.support.streams import WEATHER
 from toolmend.recordings.playback.server import Script, Upstream
 
 CURL = ["curl", "-sS", "--fail-with-body", URL, "-H", "content-type: application/json", "--data-binary", json.dumps(WEATHER)]

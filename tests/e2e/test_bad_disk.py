@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
-from test_wire import MENDED, check
 
+from tests.e2e.clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
+from tests.e2e.test_wire import MENDED, check
 from toolmend.cli.launcher.proxy import addon_path
 from toolmend.recordings.playback.server import Script
 

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import httpx
 import pytest
-from bare_upstream import BareUpstream
-from clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import StreamEnded
-from mixed import PATHS
 
-from judge import read as read_chat
-from spoken import Text, speak
-from streams import WEATHER, play, stream
+from tests.e2e.bare_upstream import BareUpstream
+from tests.e2e.clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
+from tests.e2e.mixed import PATHS
+from tests.support.judges.chat import read as read_chat
+from tests.support.streams import WEATHER, play, stream
+from tests.support.upstream_answers import Text, speak
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.fixtures.verification import check

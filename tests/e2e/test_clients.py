@@ -4,11 +4,11 @@ import asyncio
 
 import httpx
 import pytest
-from clients import CALL, CHAT, LEAK, PROSE, Serve, chunks, context_for, http2_options
 from openai import OpenAI
 
-from judge import read
-from streams import WEATHER
+from tests.e2e.clients import CALL, CHAT, LEAK, PROSE, Serve, chunks, context_for, http2_options
+from tests.support.judges.chat import read
+from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 

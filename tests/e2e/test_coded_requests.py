@@ -8,13 +8,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import CALL, CHAT, LEAK, Serve, Start, chunks, context_for, recording
 
-from judge_chat import read as read_chat
-from judge_responses import read as read_responses
-from spoken import WEATHER as TOOLS
-from spoken import asked
-from streams import WEATHER
+from tests.e2e.clients import CALL, CHAT, LEAK, Serve, Start, chunks, context_for, recording
+from tests.support.judges.chat_strict import read as read_chat
+from tests.support.judges.responses import read as read_responses
+from tests.support.streams import WEATHER
+from tests.support.upstream_answers import WEATHER as TOOLS
+from tests.support.upstream_answers import asked
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.core.content_encoding import zstandard, zstd
 from toolmend.recordings.playback.server import Script

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clients import CALL, LEAK, Serve, chunks
-from user import URL, environment, routed, toolmend
 
-from judge import read
-from streams import WEATHER
+from tests.e2e.clients import CALL, LEAK, Serve, chunks
+from tests.e2e.user import URL, environment, routed, toolmend
+from tests.support.judges.chat import read
+from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script, Upstream
 

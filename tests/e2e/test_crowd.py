@@ -6,11 +6,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import CHAT, LEAK, PROSE, Serve, ask, chunks, context_for, recording
-from test_wire import MENDED
 
-from judge import events
-from streams import WEATHER, chunk, event, play, stream
+from tests.e2e.clients import CHAT, LEAK, PROSE, Serve, ask, chunks, context_for, recording
+from tests.e2e.test_wire import MENDED
+from tests.support.judges.chat import events
+from tests.support.streams import WEATHER, chunk, event, play, stream
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.playback.server import Request, Script, Upstream

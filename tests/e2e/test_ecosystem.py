@@ -11,7 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
-from clients import (
+from mitmproxy import contentviews, http
+from mitmproxy.io import FlowReader, FlowWriter
+from mitmproxy.test import taddons, tflow
+
+from tests.e2e.clients import (
     CHAT,
     LEAK,
     PROSE,
@@ -27,14 +31,11 @@ from clients import (
     recording,
     request_bytes,
 )
-from mitmproxy import contentviews, http
-from mitmproxy.io import FlowReader, FlowWriter
-from mitmproxy.test import taddons, tflow
-from test_wire import MENDED
-
-from patterns.kimi import ONE
-from spoken import APIS, JUDGES, WEATHER, Heard, Text, asked, check, speak, tell
-from streams import WEATHER as STREAMED
+from tests.e2e.test_wire import MENDED
+from tests.patterns.kimi import ONE
+from tests.support.paths import FLOWS
+from tests.support.streams import WEATHER as STREAMED
+from tests.support.upstream_answers import APIS, JUDGES, WEATHER, Heard, Text, asked, check, speak, tell
 from toolmend.cli import main
 from toolmend.cli.launcher import proxy as running
 from toolmend.cli.launcher.proxy import Mitmdump
@@ -292,7 +293,7 @@ def test_mitmweb(mitmweb: Callable[..., tuple[Mitmdump, httpx.Client]], serve: S
 
 def test_mitmweb_opens_an_export(mitmweb: Callable[..., tuple[Mitmdump, httpx.Client]], tmp_path: Path) -> None:
     """A flow file and a HAR; what is shown of them is folded, too."""
-    folder = next(iter(sorted((Path(__file__).parents[2] / "flows" / "kimi").iterdir())))
+    folder = next(iter(sorted((FLOWS / "kimi").iterdir())))
     expected = {"last.flow": ["raw"], "last.har": ["raw", "rewritten"]}
     for name, sides in expected.items():
         assert main(["export", str(folder), "-o", str(tmp_path / name)]) == 0

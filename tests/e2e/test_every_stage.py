@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients import CHAT, LEAK, Raw, Serve, ask, chunks, eventually, parse, recording
-from test_broken import mended
-from test_failing import BREAKER
-from test_other_streams import post
-from test_whole import message
-from test_wire import MENDED, check
 
-import judge_messages
-from patterns.kimi import ONE
-from spoken import WEATHER as TOOLS
-from spoken import Text, asked, speak
-from streams import WEATHER, pieces, play, stream
+from tests.e2e.clients import CHAT, LEAK, Raw, Serve, ask, chunks, eventually, parse, recording
+from tests.e2e.test_broken import mended
+from tests.e2e.test_failing import BREAKER
+from tests.e2e.test_other_streams import post
+from tests.e2e.test_whole import message
+from tests.e2e.test_wire import MENDED, check
+from tests.patterns.kimi import ONE
+from tests.support.judges import messages as messages_judge
+from tests.support.streams import WEATHER, pieces, play, stream
+from tests.support.upstream_answers import WEATHER as TOOLS
+from tests.support.upstream_answers import Text, asked, speak
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.playback.server import Script, Upstream
@@ -172,7 +172,7 @@ def test_what_translates(breakable: tuple[Mitmdump, Upstream, Path], where: str)
     request = asked("messages", *TOOLS)
     for count in CALLS:
         says = "MemoryError" if count == 1 else ""
-        got = judge_messages.read(broken(breakable[0], "https://m.invalid:443", request, "/v1/messages", f"{where}@{count}", says))
+        got = messages_judge.read(broken(breakable[0], "https://m.invalid:443", request, "/v1/messages", f"{where}@{count}", says))
         assert got.faults == []
         assert got.error or got.asked == [("get_weather", {"city": "Beijing"})]
         assert "I will look.".startswith(got.text)

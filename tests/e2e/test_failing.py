@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clients import LEAK, PROSE, Serve, Start, ask, chunks, eventually, recording
-from test_wire import MENDED, check
 
+from tests.e2e.clients import LEAK, PROSE, Serve, Start, ask, chunks, eventually, recording
+from tests.e2e.test_wire import MENDED, check
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 from toolmend.recordings.playback.server import Script
 

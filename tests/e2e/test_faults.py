@@ -9,11 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import LEAK, Raw, Serve, ask, chunks, eventually, http2_options, parse, recording, request_bytes
-from test_broken import H1, H2, READ, arrived, broken_off, mended
 
-import judge_messages
-from judge import read as read_chat
+from tests.e2e.clients import LEAK, Raw, Serve, ask, chunks, eventually, http2_options, parse, recording, request_bytes
+from tests.e2e.test_broken import H1, H2, READ, arrived, broken_off, mended
+from tests.support.judges import messages as messages_judge
+from tests.support.judges.chat import read as read_chat
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.fixtures.verification import check
 from toolmend.recordings.playback.server import Script, Upstream
@@ -82,7 +82,7 @@ def test_a_translated_answer(
         except httpx.RemoteProtocolError:
             whole = False
     assert not whole
-    got = judge_messages.read(bytes(body))
+    got = messages_judge.read(bytes(body))
     assert got.faults == []
     assert got.text == "".join(choice.content for choice in read_chat(broken_off(sent)).choices.values())
     if stage in ("behind the finish", "behind [DONE]"):
@@ -134,7 +134,7 @@ def test_an_empty_frame_ends_no_translated_answer(routed: tuple[Mitmdump, dict[s
     path = "/v1/messages?empty"
     with httpx.Client(**http2_options(proxy)) as client:
         body = client.post(f"https://2.invalid{path}", json=ASK).content
-    got = judge_messages.read(body)
+    got = messages_judge.read(body)
     assert got.faults == []
     assert (got.text, got.asked) == ("I will look.", [("get_weather", {"city": "Beijing"})])
     assert got.stop_reason == "tool_use"
@@ -186,7 +186,7 @@ def test_a_client_of_a_route_that_wants_the_connection_closed(routed: tuple[Mitm
         raw.send(head.encode() + body)
         reply = parse(raw.read_to_end())  # that there is an end is what matters
     assert reply.terminated
-    assert judge_messages.read(reply.body).stop_reason == "tool_use"
+    assert messages_judge.read(reply.body).stop_reason == "tool_use"
 
 
 def test_an_upstream_that_closes_behind_its_answer(routed: tuple[Mitmdump, dict[str, Upstream], Path]) -> None:
@@ -199,4 +199,4 @@ def test_an_upstream_that_closes_behind_its_answer(routed: tuple[Mitmdump, dict[
         reply = parse(raw.read_until(b"\r\n0\r\n\r\n"))
         assert reply.header("connection") == "close"
         assert raw.read_to_end() == b""
-    assert judge_messages.read(reply.body).stop_reason == "tool_use"
+    assert messages_judge.read(reply.body).stop_reason == "tool_use"

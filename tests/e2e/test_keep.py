@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from clients import LEAK, Serve, Start, ask, chunks, eventually, recording
 
+from tests.e2e.clients import LEAK, Serve, Start, ask, chunks, eventually, recording
 from toolmend.recordings.playback.server import Script
 
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from clients import LEAK, Raw, Serve, Start, chunks, eventually, request_bytes
 
+from tests.e2e.clients import LEAK, Raw, Serve, Start, chunks, eventually, request_bytes
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 from toolmend.recordings.playback.server import Script
 from toolmend.recordings.read.library import entries

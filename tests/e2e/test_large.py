@@ -8,13 +8,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import CHAT, LEAK, Serve, Start, context_for, eventually, recording
-from measures import MIB, PROBE, files, memory, reset, tasks, threads
-from mixed import Asking, crowd, half, routes
-from test_mixed import ask_all
-from test_slow_client import Flood, pieces
 
-from streams import META, WEATHER, chunk, event
+from tests.e2e.clients import CHAT, LEAK, Serve, Start, context_for, eventually, recording
+from tests.e2e.measures import MIB, PROBE, files, memory, reset, tasks, threads
+from tests.e2e.mixed import Asking, crowd, half, routes
+from tests.e2e.test_mixed import ask_all
+from tests.e2e.test_slow_client import Flood, pieces
+from tests.support.streams import META, WEATHER, chunk, event
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.playback.server import Script, Upstream

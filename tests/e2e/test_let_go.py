@@ -4,10 +4,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import CALL, LEAK, Serve, Start, chunks, context_for, http2_options, recording
 
-from judge import Answer, read
-from streams import WEATHER, chunk, event, stream
+from tests.e2e.clients import CALL, LEAK, Serve, Start, chunks, context_for, http2_options, recording
+from tests.support.judges.chat import Answer, read
+from tests.support.streams import WEATHER, chunk, event, stream
 from toolmend.recordings.playback.server import Script
 from toolmend.recordings.read.replay import load, replay
 

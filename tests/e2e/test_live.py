@@ -6,9 +6,9 @@ In a proxy of ours they are as live as without it. In a mitmproxy of the user's 
 from itertools import product
 
 import pytest
-from clients import PROSE, Raw, Serve, Start, chunks, parse, request_bytes
-from test_broken import H1, H2
 
+from tests.e2e.clients import PROSE, Raw, Serve, Start, chunks, parse, request_bytes
+from tests.e2e.test_broken import H1, H2
 from toolmend.cli.proxies import scripts
 from toolmend.recordings.playback.server import Script
 

@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from clients import CALL, CHAT, LEAK, PROSE, Serve, Start, ask, chunks, eventually
-
-from streams import chunk, event
+from tests.e2e.clients import CALL, CHAT, LEAK, PROSE, Serve, Start, ask, chunks, eventually
+from tests.support.streams import chunk, event
 from toolmend.cli.launcher.proxy import addon_path
 from toolmend.recordings.playback.server import Script
 

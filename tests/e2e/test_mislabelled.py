@@ -9,14 +9,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import LEAK, PROSE, Raw, Serve, ask, chunks, parse, recording, request_bytes
-from test_broken import H1, H2, READ, arrived, mended
-from test_whole import message
-from test_wire import MENDED, check
 
-from judge import read
-from patterns.kimi import ONE
-from streams import WEATHER
+from tests.e2e.clients import LEAK, PROSE, Raw, Serve, ask, chunks, parse, recording, request_bytes
+from tests.e2e.test_broken import H1, H2, READ, arrived, mended
+from tests.e2e.test_whole import message
+from tests.e2e.test_wire import MENDED, check
+from tests.patterns.kimi import ONE
+from tests.support.judges.chat import read
+from tests.support.streams import WEATHER
 from toolmend.apis.decode_failure_event import UNREADABLE
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.fixtures.verification import check as verified

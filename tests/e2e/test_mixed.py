@@ -15,9 +15,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import PrefersHTTP2, Start, context_for, eventually
-from mixed import Asking, answer, crowd, half, routes, streamed
 
+from tests.e2e.clients import PrefersHTTP2, Start, context_for, eventually
+from tests.e2e.mixed import Asking, answer, crowd, half, routes, streamed
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 from toolmend.recordings.playback.server import Answer, Request, Script, Upstream
 from toolmend.recordings.read.library import entries

@@ -10,9 +10,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from clients import CHAT, LEAK, Serve, Start, chunks
 
-from streams import WEATHER
+from tests.e2e.clients import CHAT, LEAK, Serve, Start, chunks
+from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 

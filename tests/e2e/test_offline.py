@@ -14,11 +14,11 @@ import httpx
 import httpx2
 import pytest
 from anthropic import Anthropic, APIStatusError
-from clients import CHAT, LEAK, Kept, Serve, Start, chunks, context_for, http2_options, recording
 from openai import APIConnectionError, BadRequestError, OpenAI, RateLimitError
 from openai.types.chat import ChatCompletion
 
-from streams import WEATHER, stream
+from tests.e2e.clients import CHAT, LEAK, Kept, Serve, Start, chunks, context_for, http2_options, recording
+from tests.support.streams import WEATHER, stream
 from toolmend.cli.launcher.proxy import Mitmdump, ProxyError
 from toolmend.recordings.playback.server import Script
 from toolmend.recordings.read.library import entries

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import CHAT, LEAK, Serve, Start, ask, chunks, context_for, recording
-from test_wire import check
 
-from streams import WEATHER
+from tests.e2e.clients import CHAT, LEAK, Serve, Start, ask, chunks, context_for, recording
+from tests.e2e.test_wire import check
+from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import addon_path
 from toolmend.proxy.addon import NOT_BUFFERED
 from toolmend.recordings.playback.server import Coding, Script

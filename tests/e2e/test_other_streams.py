@@ -8,11 +8,12 @@ from typing import Any
 import httpx
 import ollama
 import pytest
-from clients import Kept, Raw, Reply, Serve, context_for, parse, recording
 from google import genai
 from google.genai import types
 
-from other_streams import (
+from tests.e2e.clients import Kept, Raw, Reply, Serve, context_for, parse, recording
+from tests.patterns.kimi import ONE
+from tests.support.other_api_streams import (
     AWS,
     JSON,
     NDJSON,
@@ -29,7 +30,6 @@ from other_streams import (
     read_gemini,
     read_ollama,
 )
-from patterns.kimi import ONE
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.fixtures.verification import check
 from toolmend.recordings.playback.server import Coding, Script, Upstream

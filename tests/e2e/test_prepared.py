@@ -4,9 +4,8 @@ import re
 import socket
 from pathlib import Path
 
-from bare_upstream import BareUpstream
-from clients import CHAT, PROSE, Raw, Start, request_bytes
-
+from tests.e2e.bare_upstream import BareUpstream
+from tests.e2e.clients import CHAT, PROSE, Raw, Start, request_bytes
 from toolmend.cli.launcher.proxy import addon_path
 
 SECONDS = 10.0

@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 
 import httpx
-from clients import LEAK, Serve, ask, chunks, recording
 
-from judge import read
-from streams import WEATHER, chunk, event
+from tests.e2e.clients import LEAK, Serve, ask, chunks, recording
+from tests.support.judges.chat import read
+from tests.support.paths import ADDON
+from tests.support.streams import WEATHER, chunk, event
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 from toolmend.recordings.read.secret_scan import scan
 
-ADDON = Path(__file__).parents[2] / "addon"
 SECRETS = {
     # where it is planted, as a request carries it
     "header": "sk-ant-api03-Hh1Ee2Aa3Dd4Ee5Rr6",

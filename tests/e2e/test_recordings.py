@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from clients import LEAK, PROSE, Serve, ask, chunks, recording
 
-from streams import WEATHER, chunk, event
+from tests.e2e.clients import LEAK, PROSE, Serve, ask, chunks, recording
+from tests.support.streams import WEATHER, chunk, event
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Coding, Script
 

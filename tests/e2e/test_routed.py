@@ -12,11 +12,11 @@ import httpx
 import httpx2
 import pytest
 from anthropic import Anthropic, APIStatusError
-from clients import Serve, Start, chunks, context_for, http2_options, recording
 from openai import OpenAI
 
-from judge import read
-from streams import WEATHER, stream
+from tests.e2e.clients import Serve, Start, chunks, context_for, http2_options, recording
+from tests.support.judges.chat import read
+from tests.support.streams import WEATHER, stream
 from toolmend.cli.launcher.proxy import Mitmdump, ProxyError
 from toolmend.recordings.fixtures.verification import check
 from toolmend.recordings.playback.server import Request, Script, Upstream

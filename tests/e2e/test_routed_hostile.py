@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from clients import Raw, Reply, Serve, Start, chunks, parse
 
-from streams import stream
+from tests.e2e.clients import Raw, Reply, Serve, Start, chunks, parse
+from tests.support.streams import stream
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script, Upstream
 

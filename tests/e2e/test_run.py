@@ -13,11 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from clients import CALL, LEAK, Serve, chunks
-from user import TOOLMEND, URL, environment, routed, toolmend
 
-from judge import read
-from streams import WEATHER
+from tests.e2e.clients import CALL, LEAK, Serve, chunks
+from tests.e2e.user import TOOLMEND, URL, environment, routed, toolmend
+from tests.support.judges.chat import read
+from tests.support.streams import WEATHER
 from toolmend.recordings.playback.server import Script, Upstream
 
 PYTHON_HEAD = f"import json, os, sys; url, body = {URL!r}, json.loads(os.environ['BODY']); "

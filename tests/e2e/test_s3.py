@@ -11,10 +11,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import CALL, LEAK, Serve, ask, chunks, eventually
 
-from judge import read
-from streams import WEATHER
+from tests.e2e.clients import CALL, LEAK, Serve, ask, chunks, eventually
+from tests.support.judges.chat import read
+from tests.support.paths import ADDON
+from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 from toolmend.recordings.read.library import entries
@@ -23,7 +24,6 @@ pytest.importorskip("moto", reason="moto speaks S3 to these tests: pip install '
 pytest.importorskip("s3fs", reason="likewise")
 pytestmark = pytest.mark.slow  # s3fs takes seconds to import, in each process
 
-ADDON = Path(__file__).parents[2] / "addon"
 URL = "s3://recordings/team"
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 

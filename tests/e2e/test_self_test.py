@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clients import Start
 
-from sickness import Box, make_ca, well
+from tests.e2e.clients import Start
+from tests.support.machines import Box, make_ca, well
+from tests.support.paths import FLOWS
 from toolmend import __version__
 from toolmend.cli.doctor import Finding, interception
 from toolmend.cli.doctor.interception import ask, ask_plain
@@ -146,7 +147,7 @@ def test_a_mitmdump_that_is_no_toolmend(sent: bool, box: Box, confdir: Path) -> 
         ({"toolmend_mode": "observe"}, "warning", "which only observes: nothing is mended"),
         ({"toolmend_policy": "drain"}, "ok", "mends: a probe went through it"),
         ({"toolmend_hosts": "*"}, "ok", "mends: a probe went through it"),
-        ({"toolmend_replay": str(Path(__file__).parents[2] / "flows")}, "ok", "mends: a probe went through it"),
+        ({"toolmend_replay": str(FLOWS)}, "ok", "mends: a probe went through it"),
         ({"connection_strategy": "eager"}, "warning", f"is toolmend {__version__}, but does not take a host that cannot be"),
     ],
     ids=["off", "observe", "drain", "all hosts", "replay", "eager"],

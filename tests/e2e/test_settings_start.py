@@ -6,9 +6,9 @@ import socket
 from pathlib import Path
 
 import pytest
-from clients import LEAK, Serve, Start, ask, chunks, recording
 
-from test_routes import table
+from tests.config.test_route_tables import table
+from tests.e2e.clients import LEAK, Serve, Start, ask, chunks, recording
 from toolmend.cli.launcher.proxy import Mitmdump, ProxyError
 from toolmend.recordings.playback.server import Script
 

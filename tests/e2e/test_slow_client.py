@@ -13,13 +13,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from bare_upstream import BareUpstream
-from clients import CHAT, LEAK, Raw, Start, context_for
 from h2 import events
 from h2.connection import H2Connection
-from measures import MIB, memory, reset
 
-from streams import WEATHER, chunk, event
+from tests.e2e.bare_upstream import BareUpstream
+from tests.e2e.clients import CHAT, LEAK, Raw, Start, context_for
+from tests.e2e.measures import MIB, memory, reset
+from tests.support.streams import WEATHER, chunk, event
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.pipeline.pipeline import Pipeline
 

@@ -18,7 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from user import TOOLMEND, environment
+
+from tests.e2e.user import TOOLMEND, environment
 
 LEADS = """
 import fcntl, os, sys, termios

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from clients import Raw, Serve, Start, eventually, parse
 
-from test_codings import BOMBS, CODERS
+from tests.core.test_content_encoding import BOMBS, CODERS
+from tests.e2e.clients import Raw, Serve, Start, eventually, parse
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.core.content_encoding import WHOLE
 from toolmend.core.json_text import MANY, SMALL

@@ -18,10 +18,11 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
-from clients import LEAK, Raw, Serve, chunks, eventually, parse
 
-from streams import WEATHER, chunk, event
-from token_shapes import masked
+from tests.e2e.clients import LEAK, Raw, Serve, chunks, eventually, parse
+from tests.support.key_samples import masked
+from tests.support.paths import ADDON
+from tests.support.streams import WEATHER, chunk, event
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 from toolmend.recordings.write.recorded_text import texts_of
@@ -124,7 +125,7 @@ def found(key: str, file: str, data: bytes) -> list[str]:
 def toolmend(flows: Path, here: Path, *words: str) -> bytes:
     kept = {name: value for name, value in os.environ.items() if not name.endswith(("KEY", "TOKEN", "SECRET"))}
     env = kept | {
-        "PYTHONPATH": str(Path(__file__).parents[2] / "addon"),
+        "PYTHONPATH": str(ADDON),
         "TOOLMEND_FLOWS": str(flows),
         "XDG_DATA_HOME": str(here),
     }

@@ -9,9 +9,9 @@ import h2.config
 import h2.connection
 import h2.events
 import pytest
-from clients import Raw
-from test_threats_smuggling import ANSWER, BODY, Wire, bare, comparable
 
+from tests.e2e.clients import Raw
+from tests.e2e.test_threats_smuggling import ANSWER, BODY, Wire, bare, comparable
 from toolmend.cli.launcher.proxy import Mitmdump
 
 pytestmark = pytest.mark.slow

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients import Raw, Reply, Serve, Start, chunks, parse
 
-from streams import WEATHER, chunk, event
+from tests.e2e.clients import Raw, Reply, Serve, Start, chunks, parse
+from tests.support.streams import WEATHER, chunk, event
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 

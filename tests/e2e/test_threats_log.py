@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bare_upstream import BareUpstream
-from clients import CHAT, Raw, eventually, request_bytes
 
+from tests.e2e.bare_upstream import BareUpstream
+from tests.e2e.clients import CHAT, Raw, eventually, request_bytes
 from toolmend.cli.launcher.proxy import Mitmdump
 
 THEIRS, OURS = "550e8400-e29b-41d4-a716-446655440000", "c0rrect+h0rse/battery=="

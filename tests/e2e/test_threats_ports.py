@@ -9,13 +9,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from test_threats_umask import ports
-from user import TOOLMEND, environment, toolmend
 
-from sickness import well
+from tests.e2e.test_threats_umask import ports
+from tests.e2e.user import TOOLMEND, environment, toolmend
+from tests.support.machines import well
+from tests.support.paths import FLOWS
 from toolmend.cli.doctor import self_test
 
-FLOWS = Path(__file__).parents[2] / "flows" / "kimi"
+KIMI = FLOWS / "kimi"
 LOOPBACK = "0100007F"
 
 
@@ -64,8 +65,8 @@ def started(env: dict[str, str], *words: str, until: str) -> Iterator[int]:
 
 COMMANDS = {
     # a command line: what it says when it listens, and at how many ports
-    "serve": (["serve", str(FLOWS)], "Ctrl-C ends it", 1),
-    "serve --tls": (["serve", "--tls", str(FLOWS)], "SSL_CERT_FILE", 1),
+    "serve": (["serve", str(KIMI)], "Ctrl-C ends it", 1),
+    "serve --tls": (["serve", "--tls", str(KIMI)], "SSL_CERT_FILE", 1),
     "run": (["run", "--set", "toolmend_hosts=localhost", "--", "sh", "-c", "echo here; read line"], "here", 1),
     "run with metrics": (["run", "--set", "toolmend_metrics=0", "--", "sh", "-c", "echo here; read line"], "here", 2),
     "demo": (["demo", "--keep-running", "--flows", "kept"], "What toolmend has to say", 2),

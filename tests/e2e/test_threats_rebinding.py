@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from clients import Raw, Reply, Serve, Start, chunks, parse
-from test_routed_hostile import DEAD, OURS, body
 
-from streams import stream
+from tests.e2e.clients import Raw, Reply, Serve, Start, chunks, parse
+from tests.e2e.test_routed_hostile import DEAD, OURS, body
+from tests.support.streams import stream
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 

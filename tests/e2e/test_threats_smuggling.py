@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from bare_upstream import BareUpstream
-from clients import PROSE, parse
 
+from tests.e2e.bare_upstream import BareUpstream
+from tests.e2e.clients import PROSE, parse
 from toolmend.cli.launcher.proxy import Mitmdump
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from user import environment, toolmend
 from websockets.sync.server import ServerConnection
 from websockets.sync.server import serve as serve_sockets
+
+from tests.e2e.user import environment, toolmend
 
 CLIENT = """
 import sys

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clients import LEAK, Serve, ask, chunks, eventually, recording
 
+from tests.e2e.clients import LEAK, Serve, ask, chunks, eventually, recording
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import httpx
 import pytest
-from clients import LEAK, Serve, chunks, context_for, http2_options, recording
-from toxics import MESSAGE, NAMES, Name, Toxic
 
-from streams import WEATHER, chunk, event, play
+from tests.e2e.clients import LEAK, Serve, chunks, context_for, http2_options, recording
+from tests.e2e.toxics import MESSAGE, NAMES, Name, Toxic
+from tests.support.streams import WEATHER, chunk, event, play
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.playback.server import Script

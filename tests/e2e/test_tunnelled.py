@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from clients import CHAT, LEAK, PROSE, Raw, Serve, Start, ask, chunks, context_for, parse, request_bytes
 
-from streams import WEATHER
+from tests.e2e.clients import CHAT, LEAK, PROSE, Raw, Serve, Start, ask, chunks, context_for, parse, request_bytes
+from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 

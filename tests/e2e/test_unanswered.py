@@ -15,14 +15,14 @@ from typing import Any
 
 import httpx
 import pytest
-from bare_upstream import BareUpstream
-from clients import CHAT, context_for, http2_options, recording
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import StreamEnded
 
-from streams import stream
+from tests.e2e.bare_upstream import BareUpstream
+from tests.e2e.clients import CHAT, context_for, http2_options, recording
+from tests.support.streams import stream
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.fixtures.verification import check
 from toolmend.recordings.playback.server import make_certificate

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import CHAT, LEAK, PROSE, Raw, Serve, ask, chunks, parse, request_bytes
 
-from streams import WEATHER, chunk, event, request, stream
+from tests.e2e.clients import CHAT, LEAK, PROSE, Raw, Serve, ask, chunks, parse, request_bytes
+from tests.support.streams import WEATHER, chunk, event, request, stream
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients import Start, eventually
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as websocket
 from websockets.sync.server import ServerConnection
 from websockets.sync.server import serve as listen
 
-import judge_responses
-from spoken import Text, speak
+from tests.e2e.clients import Start, eventually
+from tests.support.judges import responses as responses_judge
+from tests.support.upstream_answers import Text, speak
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 from toolmend.proxy.websocket.socket_frames import frames_of
 from toolmend.recordings.fixtures.verification import check
@@ -118,7 +118,7 @@ def answer(socket: ClientConnection, request: str) -> Frames:
 def output(frames: Frames) -> list[tuple[str, Any]]:
     """The calls of an answer, that keeps every rule of its API."""
     body = b"".join(b"event: %s\ndata: %s\n\n" % (json.loads(frame)["type"].encode(), str(frame).encode()) for frame in frames)
-    heard = judge_responses.read(body)
+    heard = responses_judge.read(body)
     assert not heard.faults
     return heard.asked
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from clients import CALL, CHAT, LEAK, PROSE, Serve, Start, ask, recording
 from mitmproxy import http
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
-from test_wire import MENDED, check
 
-from patterns.kimi import ONE
-from streams import META, WEATHER
+from tests.e2e.clients import CALL, CHAT, LEAK, PROSE, Serve, Start, ask, recording
+from tests.e2e.test_wire import MENDED, check
+from tests.patterns.kimi import ONE
+from tests.support.streams import META, WEATHER
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Coding, Framing, Script
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from bare_upstream import BareUpstream
-from clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, recording, request_bytes
 
-from judge import events, read
-from streams import WEATHER, play, stream
+from tests.e2e.bare_upstream import BareUpstream
+from tests.e2e.clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, recording, request_bytes
+from tests.support.judges.chat import events, read
+from tests.support.streams import WEATHER, play, stream
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.playback.server import Coding, Script

@@ -19,7 +19,7 @@ from typing import Any, Self
 from websockets.sync.client import connect
 from websockets.sync.server import ServerConnection, serve
 
-from streams import WEATHER, stream
+from tests.support.streams import WEATHER, stream
 from toolmend.cli.launcher.envoy import Envoy, EnvoyWorker
 from toolmend.cli.launcher.process import free_port
 from toolmend.providers.routes import Origin

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
+from tests.support.paths import FLOWS
+
 pytest.importorskip("envoy.service.ext_proc.v3", reason="toolmend[envoy] is not installed")
 
-from talk import ID, JSON, SSE, Talk
-
-from streams import WEATHER, play, stream
-from test_hook import LEAK, MESSAGE, PROSE
+from tests.envoy.talk import ID, JSON, SSE, Talk
+from tests.proxy.test_addon import LEAK, MESSAGE, PROSE
+from tests.support.streams import WEATHER, play, stream
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.master import Headless
 from toolmend.proxy.stream_callbacks import Mend
 from toolmend.recordings.read import replay
 
-FLOWS = Path(__file__).parents[2] / "flows"
 FIXTURES = {str(folder.relative_to(FLOWS)): replay.load(folder) for folder in replay.find(FLOWS)}
 DRAWN = re.compile(rb"call_[0-9a-f]{32}")
 

@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("envoy.service.ext_proc.v3", reason="toolmend[envoy] is not installed")
 
 from envoy.service.ext_proc.v3.external_processor_pb2 import HttpTrailers
-from talk import ID, JSON, SSE, Message, Talk, header_map
-from test_exchange import EVENTS, headless, length
 
-from test_hook import MESSAGE
+from tests.envoy.talk import ID, JSON, SSE, Message, Talk, header_map
+from tests.envoy.test_exchange import EVENTS, headless, length
+from tests.proxy.test_addon import MESSAGE
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.master import Headless
 

@@ -4,8 +4,7 @@ import pytest
 
 pytest.importorskip("envoy.service.ext_proc.v3", reason="toolmend[envoy] is not installed")
 
-from talk import changed, header_map
-
+from tests.envoy.talk import changed, header_map
 from toolmend.proxy.envoy.header_maps import Fields, changes, length_of, read
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from deploy import CHAT, LEAK, ask, deployed, origin
 
-from streams import WEATHER
+from tests.envoy.deploy import CHAT, LEAK, ask, deployed, origin
+from tests.support.streams import WEATHER
 from toolmend.cli import main
 from toolmend.cli.launcher.process import free_port
 from toolmend.providers.routes import Origin

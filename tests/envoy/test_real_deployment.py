@@ -15,14 +15,15 @@ from pathlib import Path
 
 import httpx
 import pytest
-from deploy import CHAT, EVENTS, LEAK, Team, ask, deployed, echoes, echoing
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
-from wire import HEAD, Wire, chunk
 
-import judge
-import judge_messages
-from streams import WEATHER, play
+from tests.envoy.deploy import CHAT, EVENTS, LEAK, Team, ask, deployed, echoes, echoing
+from tests.envoy.wire import HEAD, Wire, chunk
+from tests.support.judges import chat as chat_judge
+from tests.support.judges import messages as messages_judge
+from tests.support.paths import ADDON
+from tests.support.streams import WEATHER, play
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.bootstrap import Listener
@@ -78,7 +79,7 @@ def test_a_route_leads_elsewhere(routed: Team) -> None:
         x_envoy_retry_on="5xx",
     )
     assert reply.status == 200
-    assert judge_messages.read(reply.body).asked == [("get_weather", {"city": "Beijing"})]
+    assert messages_judge.read(reply.body).asked == [("get_weather", {"city": "Beijing"})]
     (seen,) = routed.upstream.requests
     assert seen.path == CHAT
     headers = dict(seen.headers)
@@ -142,7 +143,7 @@ def test_a_provider_that_talks_on_is_let_go(binary: Path, tmp_path: Path, http2:
             connection = wire.accept()
             connection.say(HEAD + b"".join(map(chunk, (*EVENTS[:-3], EVENTS[1]))))
             answer = asked.result()
-            assert judge.read(answer.content).only.finish_reasons == ["tool_calls"]
+            assert chat_judge.read(answer.content).only.finish_reasons == ["tool_calls"]
             assert connection.left()
 
 
@@ -209,7 +210,7 @@ def test_a_chain_of_two(binary: Path, tmp_path: Path) -> None:
 
 def test_the_demo(binary: Path) -> None:
     """What scripts/demo-envoy runs."""
-    env = {**os.environ, "ENVOY_BINARY": str(binary), "PYTHONPATH": str(Path(__file__).parents[2] / "addon")}
+    env = {**os.environ, "ENVOY_BINARY": str(binary), "PYTHONPATH": str(ADDON)}
     command = [sys.executable, "-P", str(Path(__file__).with_name("demo.py"))]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

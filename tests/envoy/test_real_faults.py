@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from deploy import EVENTS, LEAK, Raw, Team, ask, deployed, echoes, echoing, request
-from wire import HEAD, Wire, chunk
 
-from judge import read
-from streams import WEATHER, play
+from tests.envoy.deploy import EVENTS, LEAK, Raw, Team, ask, deployed, echoes, echoing, request
+from tests.envoy.wire import HEAD, Wire, chunk
+from tests.support.judges.chat import read
+from tests.support.streams import WEATHER, play
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.bootstrap import Listener

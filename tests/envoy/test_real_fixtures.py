@@ -17,13 +17,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from deploy import Team, deployed, parse
 
+from tests.envoy.deploy import Team, deployed, parse
+from tests.support.paths import FLOWS
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Request, Script
 from toolmend.recordings.read import replay
 
-FLOWS = Path(__file__).parents[2] / "flows"
 RECORDINGS = {str(folder.relative_to(FLOWS)): replay.load(folder) for folder in replay.find(FLOWS)}
 
 STRIDE = 61

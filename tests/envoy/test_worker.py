@@ -14,6 +14,8 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
+from tests.support.paths import ADDON, ROOT
+
 grpc = pytest.importorskip("grpc", reason="toolmend[envoy] is not installed")
 
 from envoy.service.ext_proc.v3.external_processor_pb2 import (  # noqa: E402
@@ -23,9 +25,9 @@ from envoy.service.ext_proc.v3.external_processor_pb2 import (  # noqa: E402
     ProcessingResponse,
 )
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
-from talk import HOST, ID, JSON, PATH, SSE, header_map  # noqa: E402
-from test_exchange import ASK, EVENTS, MENDED  # noqa: E402
 
+from tests.envoy.talk import HOST, ID, JSON, PATH, SSE, header_map  # noqa: E402
+from tests.envoy.test_exchange import ASK, EVENTS, MENDED  # noqa: E402
 from toolmend.cli import Exit  # noqa: E402
 from toolmend.cli.launcher.envoy import EnvoyWorker  # noqa: E402
 from toolmend.cli.launcher.process import free_port  # noqa: E402
@@ -34,7 +36,6 @@ from toolmend.recordings.read.library import entries  # noqa: E402
 
 SERVICE = "envoy.service.ext_proc.v3.ExternalProcessor"
 LEFT = b"".join(EVENTS)
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -350,7 +351,7 @@ def refused(*words: str, script: str = "", **environ: str) -> tuple[int, str]:
     begin = ["-c", f"{script}\nimport sys; sys.argv[0] = 'toolmend'; from toolmend.__main__ import main; sys.exit(main())"]
     done = subprocess.run(
         [sys.executable, "-P", *(begin if script else ["-m", "toolmend"]), "serve-envoy", *words],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "addon")} | environ,
+        env=os.environ | {"PYTHONPATH": str(ADDON)} | environ,
         capture_output=True,
         text=True,
         timeout=60,

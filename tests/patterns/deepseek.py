@@ -3,7 +3,7 @@
 import json
 import re
 
-from streams import pieces, request, tool
+from tests.support.streams import pieces, request, tool
 
 from . import Pattern
 

@@ -5,7 +5,7 @@ See dialects/gemma.py and dialects/tool_code.py.
 
 from typing import Any
 
-from streams import pieces, request
+from tests.support.streams import pieces, request
 
 from . import Pattern
 from .family import TOOLS, family

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streams import pieces, request
+from tests.support.streams import pieces, request
 
 from . import Pattern
 from .family import TOOLS, dumps, family

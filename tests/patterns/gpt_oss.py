@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from streams import pieces, request, tool
+from tests.support.streams import pieces, request, tool
 
 from . import Pattern
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from streams import META, chunk, request, tool
+from tests.support.streams import META, chunk, request, tool
 
 from . import Pattern
 

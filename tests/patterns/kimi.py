@@ -1,6 +1,6 @@
 """Kimi K2: every variant of the tokens that was seen in the wild."""
 
-from streams import WEATHER, pieces, request, tool
+from tests.support.streams import WEATHER, pieces, request, tool
 
 from . import Pattern
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streams import pieces, request, tool
+from tests.support.streams import pieces, request, tool
 
 from . import Pattern
 from .family import TOOLS

@@ -2,7 +2,7 @@
 
 import json
 
-from streams import pieces, request, tool
+from tests.support.streams import pieces, request, tool
 
 from . import Pattern
 

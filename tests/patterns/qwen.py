@@ -3,7 +3,7 @@
 import json
 import re
 
-from streams import META, pieces, request, tool
+from tests.support.streams import META, pieces, request, tool
 
 from . import Pattern
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from streams import pieces, request
+from tests.support.streams import pieces, request
 
 from . import Pattern
 from .family import TOOLS

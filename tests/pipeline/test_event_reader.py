@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from chunking import cuts
-from legal import MESSAGES, RESPONSES, sse
-from streams import chunk, event, stream
+from tests.support.cuts import cuts
+from tests.support.legal_streams import MESSAGES, RESPONSES, sse
+from tests.support.streams import chunk, event, stream
 from toolmend.apis import APIS
 from toolmend.core.events import Event, Finish, MessageEnd, MessageStart, StreamError, TextDelta, ToolCallStart, Usage
 from toolmend.core.fold import fold

@@ -1,6 +1,6 @@
 """A failure at every line, and of every allocation, while a stream flows: no byte is lost, none comes twice, the stream ends.
 
-A sample of the points is tried, others in each run, and ten times as many in a deep one (chunking.py); TOOLMEND_TORTURE=all tries every one (and takes many minutes), a number every so-manieth.
+A sample of the points is tried, others in each run, and ten times as many in a deep one (support/cuts.py); TOOLMEND_TORTURE=all tries every one (and takes many minutes), a number every so-manieth.
 """
 
 import json
@@ -11,8 +11,8 @@ from collections import Counter
 
 import pytest
 
-from chunking import DEEP, dice_for
-from torture import CASES, CRASHED, ERRORS, Lines, play, wrong
+from tests.support.cuts import DEEP, dice_for
+from tests.support.faults import CASES, CRASHED, ERRORS, Lines, play, wrong
 
 HOW_MANY = os.environ.get("TOOLMEND_TORTURE", "")
 POINTS = 3000 if DEEP else 150
@@ -54,7 +54,7 @@ def test_every_allocation_fails_once(name: str) -> None:
     """
     pytest.importorskip("_testcapi", reason="this Python cannot have allocations fail")
     tried = range(FIRST, 6000, 1 if HOW_MANY else 60)
-    command = [sys.executable, "-m", "torture", name, *map(str, (tried.start, tried.stop, tried.step))]
+    command = [sys.executable, "-m", "tests.support.faults", name, *map(str, (tried.start, tried.stop, tried.step))]
     told = subprocess.run(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stderr
     found = Counter(json.loads(told.stdout))

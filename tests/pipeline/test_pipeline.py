@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chunking import cuts
-from judge import read
-from patterns import all_patterns
-from patterns.kimi import CITY, ONE
-from spoken import APIS, JUDGES, PAIRS, Asked, Text, asked, speak
-from streams import META, WEATHER, body_of, chunk, event, pieces, play, stream, wrapped
+from tests.patterns import all_patterns
+from tests.patterns.kimi import CITY, ONE
+from tests.support.cuts import cuts
+from tests.support.judges.chat import read
+from tests.support.streams import META, WEATHER, body_of, chunk, event, pieces, play, stream, wrapped
+from tests.support.upstream_answers import APIS, JUDGES, PAIRS, Asked, Text, asked, speak
 from toolmend.apis.chat import codec
 from toolmend.apis.shared import delta_template_learner
 from toolmend.apis.shared.indices import MAX_CHOICES

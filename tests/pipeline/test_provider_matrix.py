@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from chunking import cuts
-from spoken import JUDGES, Heard, asked, check
-from streams import META, event, pieces, play, stream
+from tests.support.cuts import cuts
+from tests.support.streams import META, event, pieces, play, stream
+from tests.support.upstream_answers import JUDGES, Heard, asked, check
 from toolmend.apis.shared.errors import translate_error
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import translate

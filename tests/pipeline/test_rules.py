@@ -2,15 +2,15 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from patterns import all_patterns
+from tests.patterns import all_patterns
+from tests.support.paths import ADDON
 from toolmend.dialects import DIALECTS, REASONING_TAGS
 from toolmend.pipeline.rules import RULES, rule
 
-ADDON = Path(__file__).parents[1] / "addon" / "toolmend"
+PACKAGE = ADDON / "toolmend"
 FIRING = {"fired", "_fired", "mended", "_mended"}
 
 
@@ -27,7 +27,7 @@ def strings(node: ast.expr) -> Iterator[str]:
 def fired() -> set[str]:
     """The names that stand in the code: `self._fired("usage")`, `_rule = "policy_first"`."""
     found: set[str] = set()
-    for path in ADDON.rglob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[first, *_]) if name in FIRING:

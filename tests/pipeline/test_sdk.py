@@ -8,13 +8,13 @@ import httpx2
 import openai
 import pytest
 
-from chunking import DEEP
-from judge import read
-from patterns import all_patterns, recorded_patterns
-from patterns.irregular import REQUEST, more
-from patterns.kimi import CITY, ONE
-from regular import REGULAR
-from streams import body_of, pieces, play, stream
+from tests.patterns import all_patterns, recorded_patterns
+from tests.patterns.irregular import REQUEST, more
+from tests.patterns.kimi import CITY, ONE
+from tests.support.cuts import DEEP
+from tests.support.judges.chat import read
+from tests.support.regular_streams import REGULAR
+from tests.support.streams import body_of, pieces, play, stream
 from toolmend.pipeline.pipeline import Pipeline
 
 

@@ -11,12 +11,12 @@ import httpx2
 import openai
 import pytest
 
-import legal
-from answers import Answer, Call
-from chunking import DEEP
-from patterns import all_patterns, recorded_patterns
-from spoken import JUDGES, PAIRS, WEATHER, Asked, Counts, Part, Text, Thought, asked, speak
-from streams import body_of, pieces, play, stream
+from tests.patterns import all_patterns, recorded_patterns
+from tests.support import legal_streams
+from tests.support.answers import Answer, Call
+from tests.support.cuts import DEEP
+from tests.support.streams import body_of, pieces, play, stream
+from tests.support.upstream_answers import JUDGES, PAIRS, WEATHER, Asked, Counts, Part, Text, Thought, asked, speak
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import translate
 
@@ -126,8 +126,8 @@ def test_a_character_in_two_halves_breaks_no_sdk(source: str, target: str) -> No
     deltas += [{"tool_calls": [{"index": 0, "function": {"arguments": half}}]} for half in halves]
     bodies = {
         "chat": stream(deltas, finish="tool_calls"),
-        "messages": legal.sse(legal.messages(legal.tool("call_a", "get_weather", *halves), stop="tool_use")),
-        "responses": legal.sse(legal.responses(legal.call("call_a", "get_weather", *halves))),
+        "messages": legal_streams.sse(legal_streams.messages(legal_streams.tool("call_a", "get_weather", *halves), stop="tool_use")),
+        "responses": legal_streams.sse(legal_streams.responses(legal_streams.call("call_a", "get_weather", *halves))),
     }
     judged = agree(target, play(lambda: pipeline(source, target, asked(target, *WEATHER)), [bodies[source]]))
     assert [call.value["city"].encode("utf-16", "surrogatepass").decode("utf-16") for call in judged.calls] == ["🙂"]

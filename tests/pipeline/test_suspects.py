@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kept import in_events, keep
-from streams import stream, tool
-from test_recorder import EXCHANGE
+from tests.recordings.write.test_recorder import EXCHANGE
+from tests.support.recordings import in_events, keep
+from tests.support.streams import stream, tool
 from toolmend.cli import main
 from toolmend.cli.commands import run
 from toolmend.cli.commands.rewrite import _line

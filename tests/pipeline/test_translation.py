@@ -1,7 +1,7 @@
 """One API spoken to a client of another: other people's streams, judged strictly, the same for every cut.
 
 Every kind of irregular chat stream is a case; so is what upstreams of Messages and of
-Responses do; so is every documented leak. `spoken.check` says what each client must have heard.
+Responses do; so is every documented leak. `upstream_answers.check` says what each client must have heard.
 """
 
 import json
@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 from openai.types.responses import ResponseToolSearchCall
 
-import legal
-from answers import is_object
-from chunking import cuts
-from judge import read
-from patterns import Pattern, all_patterns
-from patterns.kimi import ONE
-from rows import batches, each_of, some_of
-from spoken import (
+from tests.patterns import Pattern, all_patterns
+from tests.patterns.kimi import ONE
+from tests.support import legal_streams
+from tests.support.answers import is_object
+from tests.support.cuts import cuts
+from tests.support.judges.chat import read
+from tests.support.rows import batches, each_of, some_of
+from tests.support.streams import META, body_of, chunk, event, pieces, play, stream, wrapped
+from tests.support.upstream_answers import (
     APIS,
     JUDGES,
     PAIRS,
@@ -38,7 +39,6 @@ from spoken import (
     speak,
     tell,
 )
-from streams import META, body_of, chunk, event, pieces, play, stream, wrapped
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import translate
 
@@ -460,8 +460,8 @@ ERRORS = {
 
 @pytest.mark.parametrize(("target", "source", "said"), [(target, *error) for target in APIS for error in ERRORS if target != error[0]])
 def test_an_error_is_told_in_the_upstreams_words(target: str, source: str, said: bytes) -> None:
-    body = {"chat": bare(ROLE, SAID, done=False, usage=False), "messages": legal.sse(legal.messages(legal.text("Hi there"), stop=None))}
-    whole = body.get(source, legal.sse(legal.responses(legal.say("Hi there"), status=None))) + said
+    body = {"chat": bare(ROLE, SAID, done=False, usage=False), "messages": legal_streams.sse(legal_streams.messages(legal_streams.text("Hi there"), stop=None))}
+    whole = body.get(source, legal_streams.sse(legal_streams.responses(legal_streams.say("Hi there"), status=None))) + said
     out = play(lambda: pipeline(source, target), [whole])
     answer = JUDGES[target].read(out)
     assert (answer.faults, answer.text, (answer.error or {})["message"]) == ([], "Hi there", "gone")
@@ -496,8 +496,8 @@ def test_behind_an_event_that_is_cut_nothing_looks_whole(source: str, target: st
     """What it said is not known: half of a path, or a word that turns the sense round."""
     whole = {
         "chat": bare(ROLE, SAID, entry(0, "call_a", "get_weather", '{"city":'), entry(0, "", "", '"Beijing"}'), chunk({}, "tool_calls")),
-        "messages": legal.sse(GOOD),
-        "responses": legal.sse(legal.responses(legal.say("Hi ", "there"), legal.call("call_a", "get_weather", '{"city":', '"Beijing"}'))),
+        "messages": legal_streams.sse(GOOD),
+        "responses": legal_streams.sse(legal_streams.responses(legal_streams.say("Hi ", "there"), legal_streams.call("call_a", "get_weather", '{"city":', '"Beijing"}'))),
     }[source]
     events = whole.split(b"\n\n")[:-1]
     last = next(at for at, each in enumerate(events) if any(word in each for word in (b'"tool_calls"}', b'"tool_use"', b'"response.completed"')))
@@ -544,7 +544,7 @@ def test_call_cut_off_by_an_unusual_limit_is_not_completed(target: str) -> None:
 @pytest.mark.parametrize("word", ["length", "content_filter", "error"])
 @pytest.mark.parametrize("target", ["chat", "responses"])
 def test_a_reason_of_chat_in_a_messages_stream_is_told_as_what_it_means(target: str, word: str) -> None:
-    body = legal.sse(legal.messages(legal.text("Hi there"), stop=word))
+    body = legal_streams.sse(legal_streams.messages(legal_streams.text("Hi there"), stop=word))
     translated("messages", target, body, Heard("Hi there", stop=word, counts=M_USAGE))
     same = play(lambda: pipeline("messages", "messages"), [body])
     assert (same == body) == (word == "error")  # which has no word there
@@ -604,9 +604,9 @@ def test_a_call_that_is_broken_off_is_told_as_it_came(source: str, target: str, 
     half = '{"city":"Bei'
     bodies = {
         "chat": stream([entry(arguments=half)], finish=reason),
-        "messages": legal.sse(legal.messages(legal.tool("call_a", "get_weather", half), stop=STOPS["messages"][reason])),
-        "responses": legal.sse(
-            legal.responses(legal.call("call_a", "get_weather", half), status="incomplete", reason=STOPS["responses"][reason].partition("/")[2])
+        "messages": legal_streams.sse(legal_streams.messages(legal_streams.tool("call_a", "get_weather", half), stop=STOPS["messages"][reason])),
+        "responses": legal_streams.sse(
+            legal_streams.responses(legal_streams.call("call_a", "get_weather", half), status="incomplete", reason=STOPS["responses"][reason].partition("/")[2])
         ),
     }
     answer = JUDGES[target].read(play(lambda: pipeline(source, target), [bodies[source]]))
@@ -667,18 +667,18 @@ BLOCKS_AT_ONCE = [{"type": "text", "text": "Hi there"}, {"type": "tool_use", "id
 @pytest.mark.parametrize("target", ["chat", "responses"])
 def test_content_that_a_message_starts_with(target: str, *, again: bool) -> None:
     """Some tell nothing more."""
-    start, ping, *blocks, delta, stop = legal.messages(legal.text("Hi", " there"), legal.tool("call_a", "get_weather", CALL), stop="tool_use")
+    start, ping, *blocks, delta, stop = legal_streams.messages(legal_streams.text("Hi", " there"), legal_streams.tool("call_a", "get_weather", CALL), stop="tool_use")
     start = {**start, "message": {**start["message"], "content": BLOCKS_AT_ONCE}}
-    body = legal.sse([start, ping, *(blocks if again else ()), delta, stop])
+    body = legal_streams.sse([start, ping, *(blocks if again else ()), delta, stop])
     translated("messages", target, body, replace(ONE_CALL, text="Hi there", counts=M_USAGE))
     if not again:
-        translated("messages", target, legal.sse([start, stop]), replace(ONE_CALL, text="Hi there", counts=Counts(25, 1, 5)))
+        translated("messages", target, legal_streams.sse([start, stop]), replace(ONE_CALL, text="Hi there", counts=Counts(25, 1, 5)))
 
 
 @pytest.mark.parametrize("target", ["chat", "responses"])
 def test_a_message_that_is_told_again_as_a_whole_is_told_once(target: str) -> None:
     again = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}
-    translated("messages", target, legal.sse([*legal.messages(legal.text("Hi")), again]), Heard("Hi", counts=M_USAGE))
+    translated("messages", target, legal_streams.sse([*legal_streams.messages(legal_streams.text("Hi")), again]), Heard("Hi", counts=M_USAGE))
 
 
 def test_a_sign_of_life_is_passed_on() -> None:
@@ -824,11 +824,11 @@ def deltas(index: int, kind: str, member: str, *parts: str) -> list[dict[str, An
 
 def changed(events: list[dict[str, Any]], change: Callable[[list[dict[str, Any]]], object]) -> bytes:
     change(events)
-    return legal.sse(events)
+    return legal_streams.sse(events)
 
 
 M_USAGE = Counts(25, 9, 5)
-GOOD = legal.messages(legal.thinking("Hm", signature="s"), legal.text("Hi ", "there"), legal.tool("call_a", "get_weather", '{"city":', '"Beijing"}'), stop="tool_use")
+GOOD = legal_streams.messages(legal_streams.thinking("Hm", signature="s"), legal_streams.text("Hi ", "there"), legal_streams.tool("call_a", "get_weather", '{"city":', '"Beijing"}'), stop="tool_use")
 ALL = Heard("Hi there", "Hm", ONE_CALL.calls, "tool_calls", M_USAGE)
 
 
@@ -836,23 +836,23 @@ def m(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
     """GOOD, changed."""
     events = json.loads(json.dumps(GOOD))
     change(events)
-    return legal.sse(events)
+    return legal_streams.sse(events)
 
 
 MESSAGES: dict[str, tuple[bytes, Heard]] = {
-    "good": (legal.sse(GOOD), ALL),
-    "CRLF": (legal.sse(GOOD).replace(b"\n", b"\r\n"), ALL),
-    "no blank lines": (legal.sse(GOOD).replace(b"\n\n", b"\n"), ALL),
-    "events in events": (wrapped(legal.sse(GOOD)), ALL),
+    "good": (legal_streams.sse(GOOD), ALL),
+    "CRLF": (legal_streams.sse(GOOD).replace(b"\n", b"\r\n"), ALL),
+    "no blank lines": (legal_streams.sse(GOOD).replace(b"\n\n", b"\n"), ALL),
+    "events in events": (wrapped(legal_streams.sse(GOOD)), ALL),
     "no event lines": (b"".join(event(each) for each in GOOD), ALL),
     "no ping": (m(lambda e: e.pop(1)), ALL),
     "pings": (m(lambda e: [e.insert(at, {"type": "ping"}) for at in range(len(e) - 1, 1, -1)]), ALL),
-    "comments": (b": hello\n\n" + legal.sse(GOOD).replace(b"\n\n", b"\n\n: there\n\n"), ALL),
+    "comments": (b": hello\n\n" + legal_streams.sse(GOOD).replace(b"\n\n", b"\n\n: there\n\n"), ALL),
     "no message_stop": (m(lambda e: e.pop()), ALL),
     "cut": (m(lambda e: e.__delitem__(slice(-2, None))), ERROR),
     "cut in a call": (m(lambda e: e.__delitem__(slice(-4, None))), ERROR),
-    "an error": (m(lambda e: e.__setitem__(slice(-2, None), [legal.broken()])), ERROR),
-    "an error first": (legal.sse([legal.broken("rate_limit_error", "slow down")]), ERROR),
+    "an error": (m(lambda e: e.__setitem__(slice(-2, None), [legal_streams.broken()])), ERROR),
+    "an error first": (legal_streams.sse([legal_streams.broken("rate_limit_error", "slow down")]), ERROR),
     "arguments in the start": (
         m(lambda e: (e[-6]["content_block"].update(input=BEIJING), e.__delitem__(slice(-5, -3)))),
         ALL,
@@ -870,10 +870,10 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
     "arguments behind the stop": (m(lambda e: e.insert(-4, e.pop(-3))), ALL),
     "half the arguments behind the stop": (m(lambda e: e.insert(-3, e.pop(-3))), ALL),
     "all at one index, and no stops": (
-        legal.sse(
+        legal_streams.sse(
             [
                 {**each, **({"index": 0} if "index" in each else {})}
-                for each in legal.messages(legal.tool("call_a", "get_weather", CALL), legal.tool("call_b", "task"), stop="tool_use")
+                for each in legal_streams.messages(legal_streams.tool("call_a", "get_weather", CALL), legal_streams.tool("call_b", "task"), stop="tool_use")
                 if each["type"] != "content_block_stop"
             ]
         ),
@@ -881,7 +881,7 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
     ),
     "an unknown event": (m(lambda e: e.insert(2, {"type": "metadata", "x": 1})), ALL),
     "an unknown block": (
-        m(lambda e: e.__setitem__(slice(-2, -2), [{**each, "index": 3} for each in legal.block({"type": "server_thing", "x": 1})])),
+        m(lambda e: e.__setitem__(slice(-2, -2), [{**each, "index": 3} for each in legal_streams.block({"type": "server_thing", "x": 1})])),
         ALL,
     ),
     "no types": (
@@ -900,17 +900,17 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
     "a good reason, but the call is broken off": (m(lambda e: e.pop(-4)), ERROR),
     "no block stops": (m(lambda e: e.__setitem__(slice(None), [each for each in e if each["type"] != "content_block_stop"])), ALL),
     "end_turn with a call": (m(lambda e: e[-2]["delta"].update(stop_reason="end_turn")), ALL),
-    "pause_turn": (legal.sse(legal.messages(legal.text("Hi there"), stop="pause_turn")), Heard("Hi there", counts=M_USAGE)),
+    "pause_turn": (legal_streams.sse(legal_streams.messages(legal_streams.text("Hi there"), stop="pause_turn")), Heard("Hi there", counts=M_USAGE)),
     "the window is full": (
-        legal.sse(legal.messages(legal.text("Hi there"), stop="model_context_window_exceeded")),
+        legal_streams.sse(legal_streams.messages(legal_streams.text("Hi there"), stop="model_context_window_exceeded")),
         Heard("Hi there", stop="length", counts=M_USAGE),
     ),
     "a stop sequence": (
-        legal.sse(legal.messages(legal.text("Hi there"), stop="stop_sequence", sequence="END")),
+        legal_streams.sse(legal_streams.messages(legal_streams.text("Hi there"), stop="stop_sequence", sequence="END")),
         Heard("Hi there", counts=M_USAGE),
     ),
     "no arguments": (
-        legal.sse(legal.messages(legal.tool("call_a", "task"), stop="tool_use")),
+        legal_streams.sse(legal_streams.messages(legal_streams.tool("call_a", "task"), stop="tool_use")),
         Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=M_USAGE),
     ),
     "counts of the start alone": (m(lambda e: e[-2].update(usage={"output_tokens": 9})), ALL),
@@ -920,7 +920,7 @@ MESSAGES: dict[str, tuple[bytes, Heard]] = {
     ),
     "counts of 0 at the end": (m(lambda e: e[-2].update(usage={"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 9})), ALL),
     "redacted": (
-        legal.sse(legal.messages(legal.redacted("blob"), legal.text("Hi there"))),
+        legal_streams.sse(legal_streams.messages(legal_streams.redacted("blob"), legal_streams.text("Hi there"))),
         Heard("Hi there", counts=M_USAGE),
     ),
 }
@@ -936,18 +936,18 @@ def test_a_messages_stream(target: str, name: str) -> None:
 # irregular Responses
 
 R_USAGE = Counts(25, 9, 5, 0, 4)
-ITEMS = legal.responses(legal.think("Hm", encrypted="s"), legal.say("Hi ", "there"), legal.call("call_a", "get_weather", '{"city":', '"Beijing"}'))
+ITEMS = legal_streams.responses(legal_streams.think("Hm", encrypted="s"), legal_streams.say("Hi ", "there"), legal_streams.call("call_a", "get_weather", '{"city":', '"Beijing"}'))
 TOLD = Heard("Hi there", "Hm", ONE_CALL.calls, "tool_calls", R_USAGE)
 
 
-ONE_AND_ANOTHER = legal.call("call_a", "get_weather", '{"city":', '"Beijing"}'), legal.call("call_b", "task", "{", "}")
+ONE_AND_ANOTHER = legal_streams.call("call_a", "get_weather", '{"city":', '"Beijing"}'), legal_streams.call("call_b", "task", "{", "}")
 
 
 def r(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
     """ITEMS, changed."""
     events = json.loads(json.dumps(ITEMS))
     change(events)
-    return legal.sse(legal.numbered(events))
+    return legal_streams.sse(legal_streams.numbered(events))
 
 
 def kept(*types: str) -> Callable[[list[dict[str, Any]]], object]:
@@ -957,7 +957,7 @@ def kept(*types: str) -> Callable[[list[dict[str, Any]]], object]:
 
 def renamed(e: list[dict[str, Any]]) -> None:
     """Both calls under one id."""
-    e[2:] = json.loads(re.sub(r'"item_\d"', '"item"', json.dumps(legal.responses(*ONE_AND_ANOTHER)[2:])))
+    e[2:] = json.loads(re.sub(r'"item_\d"', '"item"', json.dumps(legal_streams.responses(*ONE_AND_ANOTHER)[2:])))
 
 
 def concurrent(e: list[dict[str, Any]]) -> None:
@@ -976,27 +976,27 @@ def concurrent(e: list[dict[str, Any]]) -> None:
 
 
 RESPONSES: dict[str, tuple[bytes, Heard]] = {
-    "good": (legal.sse(ITEMS), TOLD),
-    "CRLF": (legal.sse(ITEMS).replace(b"\n", b"\r\n"), TOLD),
-    "no blank lines": (legal.sse(ITEMS).replace(b"\n\n", b"\n"), TOLD),
-    "events in events": (wrapped(legal.sse(ITEMS)), TOLD),
+    "good": (legal_streams.sse(ITEMS), TOLD),
+    "CRLF": (legal_streams.sse(ITEMS).replace(b"\n", b"\r\n"), TOLD),
+    "no blank lines": (legal_streams.sse(ITEMS).replace(b"\n\n", b"\n"), TOLD),
+    "events in events": (wrapped(legal_streams.sse(ITEMS)), TOLD),
     "no event lines": (b"".join(event(each) for each in ITEMS), TOLD),
-    "reasoning by its first name": (legal.sse(ITEMS).replace(b".reasoning_summary_text.", b".reasoning_summary."), TOLD),
+    "reasoning by its first name": (legal_streams.sse(ITEMS).replace(b".reasoning_summary_text.", b".reasoning_summary."), TOLD),
     "reasoning by its first name, in objects": (
-        re.sub(rb'"response\.reasoning_summary_text\.delta"(.*?)"delta": ?("[^"]*")', rb'"response.reasoning_summary.delta"\1"delta":{"text":\2}', legal.sse(ITEMS)),
+        re.sub(rb'"response\.reasoning_summary_text\.delta"(.*?)"delta": ?("[^"]*")', rb'"response.reasoning_summary.delta"\1"delta":{"text":\2}', legal_streams.sse(ITEMS)),
         TOLD,
     ),
     "reasoning by its first name, of which there is a summary": (
-        legal.sse(ITEMS).replace(b".reasoning_summary_text.", b".reasoning."),
+        legal_streams.sse(ITEMS).replace(b".reasoning_summary_text.", b".reasoning."),
         TOLD,
     ),
     "reasoning by its first name alone": (
         r(lambda e: [e.__setitem__(slice(None), [each for each in e if "reasoning" not in each["type"]]), e.insert(2, {"type": "response.reasoning.delta", "delta": "Hm"}), e[-1]["response"]["output"].pop(0), [e.remove(each) for each in [*e] if each.get("item", {}).get("type") == "reasoning"]]),
         TOLD,
     ),
-    "[DONE]": (legal.sse(ITEMS) + b"data: [DONE]\n\n", TOLD),
-    "[DONE] between blanks": (legal.sse(ITEMS) + b"data:  [DONE] \n\n", TOLD),
-    "each event twice": (b"".join(2 * legal.sse([each]) for each in ITEMS), TOLD),
+    "[DONE]": (legal_streams.sse(ITEMS) + b"data: [DONE]\n\n", TOLD),
+    "[DONE] between blanks": (legal_streams.sse(ITEMS) + b"data:  [DONE] \n\n", TOLD),
+    "each event twice": (b"".join(2 * legal_streams.sse([each]) for each in ITEMS), TOLD),
     "no deltas": (r(kept(".delta")), TOLD),
     "no done": (r(kept("text.done", "arguments.done", "part.done")), TOLD),
     "no parts": (r(kept("part.added", "part.done")), TOLD),
@@ -1011,44 +1011,44 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     "concurrent calls": (r(concurrent), Heard(calls=TWO_CALLS.calls, stop="tool_calls", counts=R_USAGE)),
     "cut": (r(lambda e: e.pop()), ERROR),
     "cut in a call": (r(lambda e: e.__delitem__(slice(-3, None))), ERROR),
-    "failed": (legal.sse(legal.responses(legal.say("Hi"), status="failed")), ERROR),
+    "failed": (legal_streams.sse(legal_streams.responses(legal_streams.say("Hi"), status="failed")), ERROR),
     "an error": (r(lambda e: e.__setitem__(slice(-1, None), [{"type": "error", "code": None, "message": "gone", "param": None}])), ERROR),
-    "completed, but the call is broken off": (legal.sse(legal.responses(legal.call("call_a", "get_weather", '{"city":"Bei'))), ERROR),
+    "completed, but the call is broken off": (legal_streams.sse(legal_streams.responses(legal_streams.call("call_a", "get_weather", '{"city":"Bei'))), ERROR),
     "its deltas miss a piece, by its end": (
-        changed(legal.responses(legal.call("call_a", "get_weather", '{"city":"Bei', "ji", 'ng"}')), lambda e: e.remove(next(each for each in e if each.get("delta") == "ji"))),
+        changed(legal_streams.responses(legal_streams.call("call_a", "get_weather", '{"city":"Bei', "ji", 'ng"}')), lambda e: e.remove(next(each for each in e if each.get("delta") == "ji"))),
         ERROR,
     ),
     "each has the number 0": (
-        changed(legal.responses(legal.say("Hi", " ", " ", "there")), lambda e: [each.update(sequence_number=0) for each in e]),
+        changed(legal_streams.responses(legal_streams.say("Hi", " ", " ", "there")), lambda e: [each.update(sequence_number=0) for each in e]),
         Heard("Hi  there", counts=R_USAGE),
     ),
-    "incomplete": (legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")), Heard("Hi there", stop="length", counts=R_USAGE)),
+    "incomplete": (legal_streams.sse(legal_streams.responses(legal_streams.say("Hi there"), status="incomplete")), Heard("Hi there", stop="length", counts=R_USAGE)),
     "arguments in a fence": (
-        legal.sse(legal.responses(legal.call("call_a", "get_weather", "```json\n", CALL, "\n```"))),
+        legal_streams.sse(legal_streams.responses(legal_streams.call("call_a", "get_weather", "```json\n", CALL, "\n```"))),
         Heard(calls=ONE_CALL.calls, stop="tool_calls", counts=R_USAGE),
     ),
     "arguments that are a string": (
-        legal.sse(legal.responses(legal.call("call_a", "get_weather", json.dumps(CALL)))),
+        legal_streams.sse(legal_streams.responses(legal_streams.call("call_a", "get_weather", json.dumps(CALL)))),
         Heard(calls=ONE_CALL.calls, stop="tool_calls", counts=R_USAGE),
     ),
     "arguments with a raw line end": (
-        legal.sse(legal.responses(legal.call("call_a", "get_weather", '{"city":"Bei', '\njing"}'))),
+        legal_streams.sse(legal_streams.responses(legal_streams.call("call_a", "get_weather", '{"city":"Bei', '\njing"}'))),
         Heard(calls=[("call_a", "get_weather", {"city": "Bei\njing"})], stop="tool_calls", counts=R_USAGE),
     ),
     "a name with residue, the first brace twice": (
-        legal.sse(legal.responses(legal.call("call_a", "functions.get_weather<|channel|>commentary", "{", CALL))),
+        legal_streams.sse(legal_streams.responses(legal_streams.call("call_a", "functions.get_weather<|channel|>commentary", "{", CALL))),
         Heard(calls=ONE_CALL.calls, stop="tool_calls", counts=R_USAGE),
     ),
     "a custom call, told as a function's": (
-        legal.sse(legal.responses(legal.custom("call_a", "task", "*", "x"))).replace(b"custom_tool_call_input", b"function_call_arguments"),
+        legal_streams.sse(legal_streams.responses(legal_streams.custom("call_a", "task", "*", "x"))).replace(b"custom_tool_call_input", b"function_call_arguments"),
         Heard(calls=[("call_a", "task", {"input": "*x"})], stop="tool_calls", counts=R_USAGE),
     ),
     "arguments null": (
-        legal.sse(legal.responses(legal.call("call_a", "task", "null"))),
+        legal_streams.sse(legal_streams.responses(legal_streams.call("call_a", "task", "null"))),
         Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=R_USAGE),
     ),
     "incomplete, though the event says completed": (
-        legal.sse(legal.responses(legal.say("Hi there"), status="incomplete")).replace(b"response.incomplete", b"response.completed"),
+        legal_streams.sse(legal_streams.responses(legal_streams.say("Hi there"), status="incomplete")).replace(b"response.incomplete", b"response.completed"),
         Heard("Hi there", stop="length", counts=R_USAGE),
     ),
     "cancelled, though the event says completed": (r(lambda e: e[-1]["response"].update(status="cancelled")), ERROR),
@@ -1061,7 +1061,7 @@ RESPONSES: dict[str, tuple[bytes, Heard]] = {
     ),
     "zeros": (r(lambda e: e[-1]["response"].update(usage={"input_tokens": 0, "output_tokens": 0, "total_tokens": 0})), replace(TOLD, counts=None)),
     "empty arguments": (
-        legal.sse(legal.responses(legal.call("call_a", "task"))),
+        legal_streams.sse(legal_streams.responses(legal_streams.call("call_a", "task"))),
         Heard(calls=[("call_a", "task", {})], stop="tool_calls", counts=R_USAGE),
     ),
 }
@@ -1176,7 +1176,7 @@ def test_a_freeform_tool_gets_its_bare_input(source: str) -> None:
 
 
 def test_a_custom_call_of_responses_is_a_function_elsewhere() -> None:
-    body = legal.sse(legal.responses(legal.custom("call_a", "task", "*** ", "x")))
+    body = legal_streams.sse(legal_streams.responses(legal_streams.custom("call_a", "task", "*** ", "x")))
     for target in ("chat", "messages"):
         answer = JUDGES[target].read(play(lambda target=target: pipeline("responses", target), [body]))
         assert (answer.faults, answer.asked) == ([], [("task", {"input": "*** x"})])

@@ -1,6 +1,6 @@
 """Streams that nobody wrote, in any order of everything that was ever seen: what is translated is legal, and the same for every cut.
 
-Rule of this file: nothing is asked but what always holds. What is right is told in test_translation.py.
+Rule of this file: nothing is asked but what always holds. What is right is told in pipeline/test_translation.py.
 """
 
 import json
@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import legal
-from examples import examples
-from patterns.kimi import ONE
-from patterns.qwen import H
-from spoken import APIS, JUDGES, PAIRS, WEATHER, Asked, Part, Text, Thought, asked, speak
-from streams import META, chunk, event
+from tests.patterns.kimi import ONE
+from tests.patterns.qwen import H
+from tests.support import legal_streams
+from tests.support.example_counts import examples
+from tests.support.streams import META, chunk, event
+from tests.support.upstream_answers import APIS, JUDGES, PAIRS, WEATHER, Asked, Part, Text, Thought, asked, speak
 from toolmend.pipeline.pipeline import Pipeline
 
 
@@ -68,21 +68,21 @@ CHAT: list[Any] = [
     None,
 ]
 MESSAGES: list[Any] = [
-    *legal.messages(legal.thinking("Hm", signature="s"), legal.text("Hi ", "there"), legal.tool("call_a", "task", "{", "}"), stop="tool_use"),
-    *({**each, "index": 1} for each in legal.tool("call_a", "get_weather", '{"city":', '"x"}')),
-    *({**each, "index": 0} for each in legal.text(ONE[:50], ONE[50:], H)),
-    *({**each, "index": 7} for each in legal.redacted("blob")),
+    *legal_streams.messages(legal_streams.thinking("Hm", signature="s"), legal_streams.text("Hi ", "there"), legal_streams.tool("call_a", "task", "{", "}"), stop="tool_use"),
+    *({**each, "index": 1} for each in legal_streams.tool("call_a", "get_weather", '{"city":', '"x"}')),
+    *({**each, "index": 0} for each in legal_streams.text(ONE[:50], ONE[50:], H)),
+    *({**each, "index": 7} for each in legal_streams.redacted("blob")),
     {"type": "content_block_delta", "index": 2, "delta": None},
     {"type": "content_block_start", "index": None, "content_block": {}},
     {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": None},
-    legal.broken(),
+    legal_streams.broken(),
     {"type": "what"},
     "nothing",
 ]
 RESPONSES: list[Any] = [
-    *legal.responses(legal.think("Hm", encrypted="s"), legal.say("Hi ", "there"), legal.call("call_a", "task", "{", "}"), legal.refuse("No.")),
-    *legal.responses(legal.call("call_a", "get_weather", '{"city":', '"x"}'), legal.say(ONE[:50], ONE[50:]), status="incomplete"),
-    *legal.responses(legal.custom("call_p", "task", "***", "x"), status="failed"),
+    *legal_streams.responses(legal_streams.think("Hm", encrypted="s"), legal_streams.say("Hi ", "there"), legal_streams.call("call_a", "task", "{", "}"), legal_streams.refuse("No.")),
+    *legal_streams.responses(legal_streams.call("call_a", "get_weather", '{"city":', '"x"}'), legal_streams.say(ONE[:50], ONE[50:]), status="incomplete"),
+    *legal_streams.responses(legal_streams.custom("call_p", "task", "***", "x"), status="failed"),
     {"type": "response.output_item.added", "output_index": 0, "item": None},
     {"type": "response.output_text.delta", "delta": None},
     {"type": "error", "message": "gone"},

@@ -1,4 +1,4 @@
-"""undelivered.py: at any moment the bytes that nothing answers for are known, and each once. See test_torture.py."""
+"""undelivered.py: at any moment the bytes that nothing answers for are known, and each once. See pipeline/test_faults.py."""
 
 import re
 from collections import deque

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
 from toolmend.providers import model_facts
 from toolmend.providers.model_facts import GENERATED, LISTS, OVERLAY, ending_text, layers, plain_id
 from toolmend.requests.request_limits import RULE_NAMES, Quirks, checked, quirks_for
 from toolmend.requests.schemas import RULES
-
-ROOT = Path(__file__).parent.parent
 
 IDS = {
     "gpt-5.5-2026-04-01": "gpt-5.5",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams import stream, tool
+from tests.support.streams import stream, tool
 from toolmend.config.settings import Settings
 from toolmend.dialects import DIALECTS
 from toolmend.pipeline.armed_dialects import armed

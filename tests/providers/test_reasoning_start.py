@@ -10,13 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy.test import taddons, tflow
 
-from other_streams import gemini_chunks, gemini_request, gemini_sse, ollama_lines, ollama_request, read_gemini, read_ollama
-from patterns import all_patterns
-from rows import some_of
-from spoken import APIS, JUDGES, PAIRS, STOPS, WEATHER, Text, asked, speak, tell
-from streams import WEATHER as ASK
-from streams import chunk, event, pieces, stream
-from test_recorder import EXCHANGE
+from tests.patterns import all_patterns
+from tests.recordings.write.test_recorder import EXCHANGE
+from tests.support.other_api_streams import (
+    gemini_chunks,
+    gemini_request,
+    gemini_sse,
+    ollama_lines,
+    ollama_request,
+    read_gemini,
+    read_ollama,
+)
+from tests.support.paths import ROOT
+from tests.support.rows import some_of
+from tests.support.streams import WEATHER as ASK
+from tests.support.streams import chunk, event, pieces, stream
+from tests.support.upstream_answers import APIS, JUDGES, PAIRS, STOPS, WEATHER, Text, asked, speak, tell
 from toolmend.config.settings import Settings, parse
 from toolmend.core.fastclass import replace
 from toolmend.dialects.engine.dialect import DOUBT
@@ -287,7 +296,7 @@ def test_any_text_is_held_for_a_doubt_at_most(words: list[str], model: str, begi
 @pytest.mark.parametrize("name", MODELS)
 def test_documents_are_held_for_a_doubt_at_most(name: str) -> None:
     """What this project writes of itself, letter by letter: prose, tables, code, and every opener in them."""
-    root = Path(__file__).parent.parent
+    root = ROOT
     for file in (root / "README.md", root / "CHANGELOG.md", root / "tests" / "patterns" / "reasoning.py"):
         text = file.read_text(encoding="utf-8")
         for begins in ("", "reasoning"):

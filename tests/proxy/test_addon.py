@@ -16,9 +16,9 @@ from mitmproxy import exceptions, http
 from mitmproxy.flow import Error
 from mitmproxy.test import taddons, tflow, tutils
 
-from other_streams import converse, gemini_chunks, gemini_request, gemini_sse
-from streams import WEATHER, stream
-from test_codings import BOMBS, CODERS
+from tests.core.test_content_encoding import BOMBS, CODERS
+from tests.support.other_api_streams import converse, gemini_chunks, gemini_request, gemini_sse
+from tests.support.streams import WEATHER, stream
 from toolmend.config.retention import Keep
 from toolmend.config.settings import Settings
 from toolmend.pipeline.pipeline import Pipeline

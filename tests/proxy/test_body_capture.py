@@ -10,7 +10,7 @@ from mitmproxy.addons.save import Save
 from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow
 
-from streams import WEATHER, stream
+from tests.support.streams import WEATHER, stream
 from toolmend.proxy import body_capture
 from toolmend.proxy.body_capture import Bodies, Kept, show, translated_before
 

@@ -10,14 +10,13 @@ from mitmproxy import exceptions
 from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow
 
-from test_library import make
+from tests.recordings.read.test_library import make
+from tests.support.paths import FLOWS
 from toolmend.proxy.addon import Toolmend
 from toolmend.proxy.commands import Commands
 from toolmend.recordings.fixtures import fixture
 from toolmend.recordings.read import replay
 from toolmend.recordings.read.library import entry
-
-FLOWS = Path(__file__).parent.parent / "flows"
 
 
 class Console:

@@ -10,9 +10,9 @@ from mitmproxy import contentviews, http
 from mitmproxy.test import taddons, tflow
 from ruamel.yaml import YAML
 
-from other_streams import gemini_array, gemini_chunks, gemini_sse, ollama_lines
-from spoken import APIS, Asked, Text, Thought, speak, tell
-from streams import chunk, event, stream
+from tests.support.other_api_streams import gemini_array, gemini_chunks, gemini_sse, ollama_lines
+from tests.support.streams import chunk, event, stream
+from tests.support.upstream_answers import APIS, Asked, Text, Thought, speak, tell
 from toolmend.proxy.contentview import LLMStream, Views
 
 PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from streams import stream, tool
-from test_codings import CODERS
-from test_hook import ASK, LEAK, MESSAGE, PROSE, Log, Proxy, answered, asked, log, proxy
-from test_routes import table
+from tests.config.test_route_tables import table
+from tests.core.test_content_encoding import CODERS
+from tests.proxy.test_addon import ASK, LEAK, MESSAGE, PROSE, Log, Proxy, answered, asked, log, proxy
+from tests.support.streams import stream, tool
 from toolmend.cli import main
 from toolmend.config.settings import Settings
 from toolmend.proxy.dry_run import Observe

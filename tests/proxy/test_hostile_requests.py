@@ -14,11 +14,11 @@ from urllib.parse import quote
 import pytest
 from mitmproxy import http
 
-from test_echo import chat
-from test_hook import Proxy, asked, log, proxy, sent
-from test_routes import SECRET, table
-from test_routing import THEIRS
-from test_stream_mask import forms, seen
+from tests.config.test_route_tables import SECRET, table
+from tests.proxy.test_addon import Proxy, asked, log, proxy, sent
+from tests.proxy.test_routed_request import THEIRS
+from tests.secrets.test_echo_mask import chat
+from tests.secrets.test_stream_mask import forms, seen
 
 __all__ = ["log", "proxy"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from mitmproxy.test import taddons, tflow
 
-from patterns.kimi import ONE
-from streams import WEATHER, stream
-from test_recorder import EXCHANGE
+from tests.patterns.kimi import ONE
+from tests.recordings.write.test_recorder import EXCHANGE
+from tests.support.streams import WEATHER, stream
 from toolmend.config.settings import Settings
 from toolmend.core.background_worker import BackgroundWorker
 from toolmend.core.exchange_record import ExchangeRecord

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from chunking import DEEP
-from test_hook import ASK, LEAK, mended
+from tests.proxy.test_addon import ASK, LEAK, mended
+from tests.support.cuts import DEEP
+from tests.support.paths import ADDON
 from toolmend.cli.launcher.proxy import COMMAND, Mitmdump
 from toolmend.recordings.playback.server import Script, Upstream
-
-ADDON = Path(__file__).parent.parent / "addon"
 
 
 @pytest.fixture

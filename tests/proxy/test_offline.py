@@ -10,10 +10,10 @@ import httpx
 import pytest
 from mitmproxy import exceptions, http
 
-from streams import WEATHER
-from test_hook import asked
-from test_playing import ASK, CHUNKS, LEAK, make, translated
-from test_routes import table
+from tests.config.test_route_tables import table
+from tests.proxy.test_addon import asked
+from tests.recordings.playback.test_playback import ASK, CHUNKS, LEAK, make, translated
+from tests.support.streams import WEATHER
 from toolmend.config.settings import Settings, parse
 from toolmend.providers.hosts import Api
 from toolmend.providers.routes import Route

@@ -9,8 +9,8 @@ import pytest
 from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ProxyMode
 
-from test_hook import Log, Proxy, asked, log, proxy
-from test_routes import SECRET, table
+from tests.config.test_route_tables import SECRET, table
+from tests.proxy.test_addon import Log, Proxy, asked, log, proxy
 from toolmend.providers.hosts import names_an_owner
 from toolmend.providers.web_origin import is_of, page_of
 from toolmend.proxy import origin_check

@@ -9,11 +9,11 @@ import pytest
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from judge import read
-from streams import stream, tool
-from test_codings import CODERS
-from test_hook import Log, Proxy, answered, asked, log, proxy, sent
-from test_routes import CHAT, MESSAGES, SECRET, table
+from tests.config.test_route_tables import CHAT, MESSAGES, SECRET, table
+from tests.core.test_content_encoding import CODERS
+from tests.proxy.test_addon import Log, Proxy, answered, asked, log, proxy, sent
+from tests.support.judges.chat import read
+from tests.support.streams import stream, tool
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.dialects.engine.opener_index import made
 from toolmend.proxy.routed_response import EVENTS, unanswered

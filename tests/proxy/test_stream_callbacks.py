@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 from mitmproxy.proxy.layers.http._events import ResponseData, ResponseEndOfMessage
 
-from streams import WEATHER, chunk, event, stream
+from tests.support.streams import WEATHER, chunk, event, stream
 from toolmend.apis.decode_failure_event import UNREADABLE as BROKEN
 from toolmend.config.settings import Settings
 from toolmend.core.content_encoding import WHOLE, CodingError, decoder

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kept import in_events, keep
-from streams import stream, tool
+from tests.support.recordings import in_events, keep
+from tests.support.streams import stream, tool
 from toolmend.cli import main
 from toolmend.config.dialect_tables import dialects
 from toolmend.core.tools import Tools

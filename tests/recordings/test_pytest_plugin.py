@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import FLOWS
+
 pytest_plugins = ["pytester"]
 
-FLOWS = Path(__file__).parent.parent / "flows"
 CASE = FLOWS / "kimi" / "bare-counter"
 REQUEST = json.loads((CASE / "request.json").read_bytes())
 TEST = f"""

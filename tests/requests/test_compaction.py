@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from answers import Answer
-from chunking import cuts
-from spoken import JUDGES, WEATHER, Asked, Counts, Text, Thought, asked, counts_of, speak, tell
-from streams import play
-from test_hook import Proxy, answered, proxy
-from test_hook import asked as posted
-from test_routing import Routes, routed
+from tests.proxy.test_addon import Proxy, answered, proxy
+from tests.proxy.test_addon import asked as posted
+from tests.proxy.test_routed_request import Routes, routed
+from tests.support.answers import Answer
+from tests.support.cuts import cuts
+from tests.support.streams import play
+from tests.support.upstream_answers import JUDGES, WEATHER, Asked, Counts, Text, Thought, asked, counts_of, speak, tell
 from toolmend.core.reasoning_state import ReasoningState, envelope, opened
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.pipeline.transformers.summary import unwrapped

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chunking import cuts
-from judge import read
-from streams import pieces, play, request, stream, tool
+from tests.support.cuts import cuts
+from tests.support.judges.chat import read
+from tests.support.streams import pieces, play, request, stream, tool
 from toolmend.config.settings import Settings
 from toolmend.core.events import Finish
 from toolmend.core.fold import fold

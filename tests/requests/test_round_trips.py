@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
-from streams import chunk, event
+from tests.support.example_counts import examples
+from tests.support.streams import chunk, event
 from toolmend.core import json_text
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.pipeline.pipeline import Pipeline

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spoken import PAIRS
+from tests.support.upstream_answers import PAIRS
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import translate
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
+from tests.support.example_counts import examples
 from toolmend.requests.request_limits import RULE_NAMES, Quirks
 from toolmend.requests.schemas import RULES, adapted, closed, is_recursive, is_strict
 

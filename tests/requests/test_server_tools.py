@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from spoken import JUDGES, Asked, speak, tell
-from streams import play
+from tests.support.streams import play
+from tests.support.upstream_answers import JUDGES, Asked, speak, tell
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import RequestError, translate
 from toolmend.requests.server_tools import as_text

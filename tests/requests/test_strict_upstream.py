@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
-from support.agent_requests import AGENTS
-from support.strict_upstream import refusal, rules_of
-from test_exact import REQUESTS
-from test_requests_chat import unmarked
-from test_translate import messages_requests
+from tests.requests.chat.test_read import unmarked
+from tests.requests.test_translate import messages_requests
+from tests.support.agent_requests import AGENTS
+from tests.support.example_counts import examples
+from tests.support.strict_upstream import refusal, rules_of
+from tests.test_exact import REQUESTS
 from toolmend.requests import RequestError, translate
 
 UPSTREAMS = [

@@ -14,8 +14,8 @@ from openai.types.chat import CompletionCreateParams
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-import test_requests_chat
-import test_requests_messages
+from tests.requests.chat import test_read as test_requests_chat
+from tests.requests.messages import test_read as test_requests_messages
 from toolmend.core.tools import of_chat, of_messages
 from toolmend.requests import RequestError, translate
 from toolmend.requests.billing import without_billing_line

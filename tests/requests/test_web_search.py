@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from spoken import JUDGES
-from test_hook import Log, log, proxy
-from test_routing import Routes, post, routed
+from tests.proxy.test_addon import Log, log, proxy
+from tests.proxy.test_routed_request import Routes, post, routed
+from tests.support.upstream_answers import JUDGES
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import translate
 from toolmend.requests.strip_envelopes import without_envelopes

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-import legal
-from answers import Answer
-from patterns import all_patterns
-from spoken import JUDGES, PAIRS, WEATHER, Asked, Counts, Part, Text, Thought, asked, speak
-from streams import body_of, play, stream
+from tests.patterns import all_patterns
+from tests.support import legal_streams
+from tests.support.answers import Answer
+from tests.support.streams import body_of, play, stream
+from tests.support.upstream_answers import JUDGES, PAIRS, WEATHER, Asked, Counts, Part, Text, Thought, asked, speak
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.playback.server import Request, Script, Upstream
 from toolmend.requests import translate
@@ -31,8 +31,8 @@ SDKS = {
 
 CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
 LEGAL: dict[str, dict[str, bytes]] = {
-    "messages": {name: legal.sse(events) for name, events in legal.MESSAGES.items()},
-    "responses": {name: legal.sse(events) for name, events in legal.RESPONSES.items()},
+    "messages": {name: legal_streams.sse(events) for name, events in legal_streams.MESSAGES.items()},
+    "responses": {name: legal_streams.sse(events) for name, events in legal_streams.RESPONSES.items()},
     "chat": {
         "text": stream(["Hel", "lo"]),
         "all": stream([{"reasoning_content": "Hm"}, "Let me.", {"tool_calls": [CALL]}], finish="tool_calls"),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from test_recorder import EXCHANGE, all_done
+from tests.recordings.write.test_recorder import EXCHANGE, all_done
 from toolmend.recordings.write.recorder import Recorder
 from toolmend.secrets.echo_frames import MAX_MASKED, FrameMask
 

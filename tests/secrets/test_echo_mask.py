@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chunking import DEEP, at_every_place, byte_by_byte, everywhere
+from tests.support.cuts import DEEP, at_every_place, byte_by_byte, everywhere
 from toolmend.secrets import echo_mask
 from toolmend.secrets.echo_mask import EchoMask
 from toolmend.secrets.encodings import spellings

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from streams import chunk, event, stream
-from token_shapes import SHAPES, token
+from tests.support.key_samples import SHAPES, token
+from tests.support.streams import chunk, event, stream
 from toolmend.recordings.read.secret_scan import scan
 
 DRAWS = 8

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from token_shapes import masked
+from tests.support.key_samples import masked
 from toolmend.core.exchange_record import ExchangeRecord
 from toolmend.core.json_text import MANY, SMALL
 from toolmend.secrets import key_patterns

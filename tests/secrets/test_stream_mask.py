@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from test_echo import chat, cuts
+from tests.secrets.test_echo_mask import chat, cuts
 from toolmend.secrets import stream_mask
 from toolmend.secrets.stream_mask import MAX_HELD, MAX_LINE, StreamMask, guarded, masked
 

@@ -1,4 +1,4 @@
-"""A pytest plugin, `-p covering`: which lines of the core each test runs, and how long it takes.
+"""A pytest plugin, `-p tests.support.coverage_plugin`: which lines of the core each test runs, and how long it takes.
 
 Rule of this file: it is loaded before anything of toolmend is, in every worker of xdist too. It changes nothing but in how many
 ways a stream is cut: that matters to few branches, and takes most of the time. What it finds lies in .coverage, with the ids of
@@ -7,14 +7,14 @@ the tests as contexts, and in pytest's cache.
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from pathlib import Path
 
 import coverage
 import pytest
 
-import chunking
+from tests.support import cuts
+from tests.support.paths import TESTS
 
-CONFIG = Path(__file__).parent / "coverage.toml"
+CONFIG = TESTS / "coverage.toml"
 TIMES = "toolmend/times"
 """The key in pytest's cache: seconds by id."""
 
@@ -31,7 +31,7 @@ def _few(cuts: Callable[..., Iterator[list[bytes]]]) -> Callable[..., Iterator[l
 
 
 for name in ("cuts", "everywhere", "at_every_place"):
-    setattr(chunking, name, _few(getattr(chunking, name)))
+    setattr(cuts, name, _few(getattr(cuts, name)))
 _MOST = verification.MAX_WORK
 
 

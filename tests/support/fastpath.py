@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import batched
 from typing import Any
 
-from piecewise import COMMENT, same
-from rows import some_of
-from streams import pieces
+from tests.support.chunk_by_chunk import COMMENT, same
+from tests.support.rows import some_of
+from tests.support.streams import pieces
 from toolmend.pipeline.pipeline import Pipeline
 
 

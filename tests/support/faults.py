@@ -5,7 +5,7 @@
     play(case, allocation(at))            where the `at`-th allocation fails
     wrong(case, played)                   what is wrong with it; None: every byte is there, once, or the client was told
 
-    python -m torture NAME FIRST END STEP  what goes wrong where each of those allocations fails, in a process of one thread: it forks
+    python -m tests.support.faults NAME FIRST END STEP  what goes wrong where each of those allocations fails, in a process of one thread: it forks
 
 Rule of this file: it judges by the whole stream. A stream that is cut behind any of its events says what goes out for those, and
 which of the upstream's bytes that does not answer for; a fault may lead to one of those, and from there on to the raw bytes.
@@ -29,11 +29,10 @@ from types import CodeType
 from typing import Any
 from unittest.mock import patch
 
-import judge_messages
-import legal
-import spoken
 import toolmend
-from streams import WEATHER, stream
+from tests.support import legal_streams, upstream_answers
+from tests.support.judges import messages as messages_judge
+from tests.support.streams import WEATHER, stream
 from toolmend.apis.decode_failure_event import UNREADABLE
 from toolmend.core.content_encoding import decoder
 from toolmend.pipeline.pipeline import Pipeline
@@ -99,7 +98,7 @@ def mending() -> Pipeline:
 
 
 def within(api: str) -> Callable[[], Pipeline]:
-    return lambda: Pipeline(spoken.asked(api, ("get_weather", {"city": {"type": "string"}})), source=api, target=api)
+    return lambda: Pipeline(upstream_answers.asked(api, ("get_weather", {"city": {"type": "string"}})), source=api, target=api)
 
 
 def translating() -> Pipeline:
@@ -114,8 +113,8 @@ CASES = {
     "a call, many events in a chunk": Case(cut(LEAK, 2000), mending),
     "a call, in gzip": Case(events(LEAK), mending, coded=True),
     "a call, in gzip, much of it at once": Case(bundles(LEAK, 6), mending, coded=True, piece=500),
-    "nothing to mend in Messages": Case(events(legal.sse(legal.messages(legal.text(*PIECES)))), within("messages")),
-    "nothing to mend in Responses": Case(events(legal.sse(legal.responses(legal.say(*PIECES)))), within("responses")),
+    "nothing to mend in Messages": Case(events(legal_streams.sse(legal_streams.messages(legal_streams.text(*PIECES)))), within("messages")),
+    "nothing to mend in Responses": Case(events(legal_streams.sse(legal_streams.responses(legal_streams.say(*PIECES)))), within("responses")),
     "translated": Case(events(LEAK), translating),
     "translated, in chunks that cut events": Case(cut(LEAK, 333), translating),
     "translated, much of it at once": Case(cut(LEAK, 2000), translating, piece=500),
@@ -247,7 +246,7 @@ def wrong(case: Case, played: Played) -> str | None:
 
 
 def _wrong_message(body: bytes, whole: bytes) -> str | None:
-    got, expected = judge_messages.read(body), judge_messages.read(whole)
+    got, expected = messages_judge.read(body), messages_judge.read(whole)
     if got.faults:
         return f"illegal: {got.faults}"
     if not got.error and (got.text, got.asked) != (expected.text, expected.asked):

@@ -26,9 +26,9 @@ import hypothesis
 import mitmproxy.http
 import pytest
 
-from mutations import Mutation, mutations
+from tests.support.mutations import Mutation, mutations
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 CORE = tomllib.loads((ROOT / "tests/coverage.toml").read_text())["tool"]["coverage"]["run"]["include"]
 EQUIVALENT = {(row["path"], row["was"], row["now"]) for row in tomllib.loads((ROOT / "tests/mutants.toml").read_text())["equivalent"]}
 TIMES = ROOT / ".pytest_cache/v/toolmend/times"
@@ -116,7 +116,9 @@ def dies(tree: Path, tests: Sequence[str], seconds: float) -> bool:
                 os.dup2(null, stream)
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
             os.chdir(tree)
-            sys.path[:0] = [str(tree / "addon"), str(tree / "tests")]
+            for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+                del sys.modules[name]  # those of the copy take their place
+            sys.path[:0] = [str(tree / "addon"), str(tree)]
             options = ["-x", "-q", "--assert=plain", "--hypothesis-seed=0", "-p", "no:cacheprovider", "-p", "no:xdist"]
             code = pytest.main([*options, "--rootdir", str(tree), *tests])
         finally:

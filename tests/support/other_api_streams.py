@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from patterns import Pattern, all_patterns
-from patterns.kimi import ONE
-from streams import WEATHER
+from tests.patterns import Pattern, all_patterns
+from tests.patterns.kimi import ONE
+from tests.support.streams import WEATHER
 
 type Delta = str | dict[str, Any]
 

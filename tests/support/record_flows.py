@@ -16,15 +16,14 @@ from typing import Any
 
 import httpx
 
-from judge import read
-from other_streams import Spoken, recorded_streams
-from patterns import Pattern, recorded_patterns
-from streams import body_of
+from tests.patterns import Pattern, recorded_patterns
+from tests.support.judges.chat import read
+from tests.support.other_api_streams import Spoken, recorded_streams
+from tests.support.paths import FLOWS
+from tests.support.streams import body_of
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Request, Script, Upstream, make_certificate
 from toolmend.recordings.read.replay import find
-
-FLOWS = Path(__file__).parent.parent / "flows"
 
 
 def main(wanted: list[str]) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from streams import WEATHER
+from tests.support.streams import WEATHER
 from toolmend.recordings.read import replay
 
 META: dict[str, Any] = {

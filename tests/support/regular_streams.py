@@ -6,8 +6,8 @@ The order of members, the nulls, the empty strings and the extra fields are what
 import json
 from typing import Any
 
-from patterns.irregular import CITY, first, more
-from streams import META, chunk, event, stream
+from tests.patterns.irregular import CITY, first, more
+from tests.support.streams import META, chunk, event, stream
 
 
 def choices(*given: Any, **common: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Tables whose rows need no name of their own: many rows are one test, and a row that fails is a subtest with its name.
 
 Rule of this file: a row that passes costs nothing but its check. What a table multiplies (targets, framings, spellings) is tried
-whole only in a deep run; in all others each row gets one of them, another one in each run (chunking.py tells how to have it again).
+whole only in a deep run; in all others each row gets one of them, another one in each run (support/cuts.py tells how to have it again).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from itertools import batched
 
 import pytest
 
-from chunking import DEEP, dice_for
+from tests.support.cuts import DEEP, dice_for
 
 SIZE = 24
 """Rows of a batch: enough to cost little each, few enough for the workers to share them."""

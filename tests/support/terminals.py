@@ -4,9 +4,8 @@ import os
 import pty
 import subprocess
 import sys
-from pathlib import Path
 
-ADDON = Path(__file__).parent.parent / "addon"
+from tests.support.paths import ADDON
 
 
 def at_terminal(*args: str, width: int, **variables: str) -> bytes:

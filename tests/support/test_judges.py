@@ -10,12 +10,25 @@ from typing import Any
 
 import pytest
 
-import judge_chat
-import judge_messages
-import judge_responses
-import legal
-from legal import MESSAGES, RESPONSES, call, custom, messages, responses, say, sse, text, think, thinking, tool
-from streams import chunk, event, stream
+from tests.support import legal_streams
+from tests.support.judges import chat_strict
+from tests.support.judges import messages as messages_judge
+from tests.support.judges import responses as responses_judge
+from tests.support.legal_streams import (
+    MESSAGES,
+    RESPONSES,
+    call,
+    custom,
+    messages,
+    responses,
+    say,
+    sse,
+    text,
+    think,
+    thinking,
+    tool,
+)
+from tests.support.streams import chunk, event, stream
 
 type Events = list[dict[str, Any]]
 type Defect = Callable[[Events], object]
@@ -120,11 +133,11 @@ MESSAGES_DEFECTS: dict[str, tuple[Defect, str]] = {
     "no message_delta": (without(13), "message_stop without message_delta"),
     "block behind message_delta": (lambda e: e.insert(9, e.pop(13)), "content_block_start behind message_delta"),
     "ping behind message_stop": (put(15, {"type": "ping"}), "ping behind the end"),
-    "error behind message_stop": (put(15, legal.broken()), "error behind the end"),
-    "message_stop behind an error": (put(13, legal.broken()), "message_delta behind the end"),
-    "error behind message_delta": (lambda e: e.__setitem__(14, legal.broken()), "error behind message_delta"),
+    "error behind message_stop": (put(15, legal_streams.broken()), "error behind the end"),
+    "message_stop behind an error": (put(13, legal_streams.broken()), "message_delta behind the end"),
+    "error behind message_delta": (lambda e: e.__setitem__(14, legal_streams.broken()), "error behind message_delta"),
     "OpenAI's error": (lambda e: e.__setitem__(slice(13, None), [{"type": "error", "message": "x"}]), "an error that says"),
-    "unknown error": (lambda e: e.__setitem__(slice(13, None), [legal.broken("server_error")]), "type 'server_error'"),
+    "unknown error": (lambda e: e.__setitem__(slice(13, None), [legal_streams.broken("server_error")]), "type 'server_error'"),
     "empty text block": (without(7), "a text block of ''"),
     "empty thinking block": (lambda e: e.__delitem__(slice(3, 5)), "a thinking block of"),
     "id of Chat Completions": (at(0, message__id="chatcmpl-1"), "id 'chatcmpl-1'"),
@@ -203,7 +216,7 @@ RESPONSES_DEFECTS: dict[str, tuple[Defect, str]] = {
     "completed that says incomplete": (at(20, response__status="incomplete"), "status 'incomplete'"),
     "error without its members": (lambda e: e.__setitem__(slice(10, None), [{"type": "error", "sequence_number": 10, "message": "x"}]), "an error that says"),
 }
-for _member in judge_responses.REQUIRED:
+for _member in responses_judge.REQUIRED:
     RESPONSES_DEFECTS[f"no {_member} in completed"] = (at(20, **{f"response__{_member}": ...}), f"no {_member}")
     RESPONSES_DEFECTS[f"no {_member} in created"] = (at(0, **{f"response__{_member}": ...}), f"no {_member}")
 
@@ -213,12 +226,12 @@ RENUMBERED = {"no sequence_number", "sequence_number gap", "error without its me
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_legal_messages_have_no_faults(name: str) -> None:
-    assert judge_messages.read(sse(MESSAGES[name])).faults == []
+    assert messages_judge.read(sse(MESSAGES[name])).faults == []
 
 
 @pytest.mark.parametrize("name", RESPONSES)
 def test_legal_responses_have_no_faults(name: str) -> None:
-    assert judge_responses.read(sse(RESPONSES[name])).faults == []
+    assert responses_judge.read(sse(RESPONSES[name])).faults == []
 
 
 @pytest.mark.parametrize("name", MESSAGES_DEFECTS)
@@ -226,7 +239,7 @@ def test_every_defect_of_messages_is_found(name: str) -> None:
     break_, fault = MESSAGES_DEFECTS[name]
     events = fresh(WHOLE)
     break_(events)
-    faults = judge_messages.read(sse(events)).faults
+    faults = messages_judge.read(sse(events)).faults
     assert any(fault in found for found in faults), faults
 
 
@@ -235,7 +248,7 @@ def test_every_defect_of_responses_is_found(name: str) -> None:
     break_, fault = RESPONSES_DEFECTS[name]
     events = fresh(ITEMS)
     break_(events)
-    faults = judge_responses.read(sse(events if name in RENUMBERED else legal.numbered(events))).faults
+    faults = responses_judge.read(sse(events if name in RENUMBERED else legal_streams.numbered(events))).faults
     assert any(fault in found for found in faults), faults
 
 
@@ -250,14 +263,14 @@ FRAMING = {
 
 
 @pytest.mark.parametrize("name", FRAMING)
-@pytest.mark.parametrize(("judge", "events"), [(judge_messages, WHOLE), (judge_responses, ITEMS)])
+@pytest.mark.parametrize(("judge", "events"), [(messages_judge, WHOLE), (responses_judge, ITEMS)])
 def test_every_defect_of_the_framing_is_found(judge: Any, events: Events, name: str) -> None:
     break_, fault = FRAMING[name]
     faults = judge.read(break_(sse(events))).faults
     assert any(fault in found for found in faults), faults
 
 
-@pytest.mark.parametrize(("judge", "events"), [(judge_messages, WHOLE), (judge_responses, ITEMS)])
+@pytest.mark.parametrize(("judge", "events"), [(messages_judge, WHOLE), (responses_judge, ITEMS)])
 def test_other_line_ends_and_comments_are_no_fault(judge: Any, events: Events) -> None:
     body = sse(events)
     for other in (body.replace(b"\n", b"\r\n"), body.replace(b"\n", b"\r"), b"\xef\xbb\xbf" + body, b": hello\n\n" + body):
@@ -265,27 +278,27 @@ def test_other_line_ends_and_comments_are_no_fault(judge: Any, events: Events) -
 
 
 def test_what_is_read() -> None:
-    first, second = judge_messages.read(sse(WHOLE)), judge_responses.read(sse(ITEMS))
+    first, second = messages_judge.read(sse(WHOLE)), responses_judge.read(sse(ITEMS))
     for answer in first, second:
         assert (answer.reasoning, answer.text, answer.asked) == ("Hm", "Let me.", [("f", {"a": 1})])
     assert (first.stop_reason, first.seals, first.order) == ("tool_use", ["s"], ["thinking", "text", "tool_use"])
     assert (second.stop_reason, second.order) == ("completed", ["reasoning", "message", "function_call"])
     assert (first.calls[0].id, second.calls[0].id) == ("t1", "c1")
-    assert first.usage == {**legal.INPUT, "output_tokens": 9}
-    assert second.usage == legal.USAGE
-    assert judge_messages.read(sse(MESSAGES["error in a block"])).calls[0].arguments == '{"a":'
-    assert judge_responses.read(sse(RESPONSES["failed in an item"])).text == "x"
-    assert judge_responses.read(sse(RESPONSES["length"])).stop_reason == "incomplete/max_output_tokens"
+    assert first.usage == {**legal_streams.INPUT, "output_tokens": 9}
+    assert second.usage == legal_streams.USAGE
+    assert messages_judge.read(sse(MESSAGES["error in a block"])).calls[0].arguments == '{"a":'
+    assert responses_judge.read(sse(RESPONSES["failed in an item"])).text == "x"
+    assert responses_judge.read(sse(RESPONSES["length"])).stop_reason == "incomplete/max_output_tokens"
 
 
 def test_what_only_a_responses_stream_can_say_twice_is_compared() -> None:
     """A custom call's bare input, told four times."""
     events = responses(custom("c1", "patch", "*** ", "x"))
-    assert judge_responses.read(sse(events)).calls[0].value == "*** x"
+    assert responses_judge.read(sse(events)).calls[0].value == "*** x"
     for place, member in ((-3, "input"), (-2, "item__input")):
         broken = copy.deepcopy(events)
         at(place, **{member: '{"input":"*** x"}'})(broken)
-        assert any("is not the deltas" in fault for fault in judge_responses.read(sse(broken)).faults)
+        assert any("is not the deltas" in fault for fault in responses_judge.read(sse(broken)).faults)
 
 
 # whole messages
@@ -302,7 +315,7 @@ MESSAGE = {
     ],
     "stop_reason": "tool_use",
     "stop_sequence": None,
-    "usage": {**legal.INPUT, "output_tokens": 9},
+    "usage": {**legal_streams.INPUT, "output_tokens": 9},
 }
 RESPONSE = ITEMS[-1]["response"]
 COMPLETION = {
@@ -326,37 +339,37 @@ COMPLETION = {
 }
 
 WHOLE_DEFECTS: list[tuple[Any, dict[str, Any], dict[str, Any], str]] = [
-    (judge_messages, MESSAGE, {"id": "chatcmpl-1"}, "id 'chatcmpl-1'"),
-    (judge_messages, MESSAGE, {"type": ...}, "type None"),
-    (judge_messages, MESSAGE, {"role": ...}, "role None"),
-    (judge_messages, MESSAGE, {"usage": ...}, "no usage"),
-    (judge_messages, MESSAGE, {"usage__output_tokens": ...}, "output_tokens None"),
-    (judge_messages, MESSAGE, {"stop_sequence": ...}, "no stop_sequence"),
-    (judge_messages, MESSAGE, {"stop_reason": "end_turn"}, "end_turn with a tool_use block"),
-    (judge_messages, MESSAGE, {"content": []}, "tool_use without a tool_use block"),
-    (judge_messages, MESSAGE, {"content": None}, "no content"),
-    (judge_messages, MESSAGE, {"content__2__input": '{"a":1}'}, "input that is no object"),
-    (judge_messages, MESSAGE, {"content__1__text": ""}, "a text block of ''"),
-    (judge_messages, MESSAGE, {"content__0__signature": ...}, "a thinking block of"),
-    (judge_responses, RESPONSE, {"object": ...}, "object None"),
-    (judge_responses, RESPONSE, {"status": "in_progress"}, "status 'in_progress'"),
-    (judge_responses, RESPONSE, {"tools": ...}, "no tools"),
-    (judge_responses, RESPONSE, {"usage": None}, "no usage"),
-    (judge_responses, RESPONSE, {"usage__total_tokens": ...}, "total_tokens None"),
-    (judge_responses, RESPONSE, {"output__2__arguments": {"a": 1}}, "no JSON object"),
-    (judge_responses, RESPONSE, {"output__2__call_id": ...}, "a call without id"),
-    (judge_responses, RESPONSE, {"output__1__content": []}, "an empty message"),
-    (judge_chat, COMPLETION, {"created": ...}, "a completion with"),
-    (judge_chat, COMPLETION, {"object": "chat.completion.chunk"}, "a completion with"),
-    (judge_chat, COMPLETION, {"choices": []}, "not one choice"),
-    (judge_chat, COMPLETION, {"choices__0__message__content": ...}, "without content"),
-    (judge_chat, COMPLETION, {"choices__0__finish_reason": "stop"}, "stop with a call"),
-    (judge_chat, COMPLETION, {"choices__0__finish_reason": None}, "finish_reason None"),
-    (judge_chat, COMPLETION, {"choices__0__message__tool_calls": []}, "without a call"),
-    (judge_chat, COMPLETION, {"choices__0__message__tool_calls__0__type": ...}, "a call of type None"),
-    (judge_chat, COMPLETION, {"choices__0__message__tool_calls__0__function__arguments": "{"}, "no JSON object"),
-    (judge_chat, COMPLETION, {"usage": ...}, "no usage"),
-    (judge_chat, COMPLETION, {"usage__total_tokens": 1}, "total_tokens 1"),
+    (messages_judge, MESSAGE, {"id": "chatcmpl-1"}, "id 'chatcmpl-1'"),
+    (messages_judge, MESSAGE, {"type": ...}, "type None"),
+    (messages_judge, MESSAGE, {"role": ...}, "role None"),
+    (messages_judge, MESSAGE, {"usage": ...}, "no usage"),
+    (messages_judge, MESSAGE, {"usage__output_tokens": ...}, "output_tokens None"),
+    (messages_judge, MESSAGE, {"stop_sequence": ...}, "no stop_sequence"),
+    (messages_judge, MESSAGE, {"stop_reason": "end_turn"}, "end_turn with a tool_use block"),
+    (messages_judge, MESSAGE, {"content": []}, "tool_use without a tool_use block"),
+    (messages_judge, MESSAGE, {"content": None}, "no content"),
+    (messages_judge, MESSAGE, {"content__2__input": '{"a":1}'}, "input that is no object"),
+    (messages_judge, MESSAGE, {"content__1__text": ""}, "a text block of ''"),
+    (messages_judge, MESSAGE, {"content__0__signature": ...}, "a thinking block of"),
+    (responses_judge, RESPONSE, {"object": ...}, "object None"),
+    (responses_judge, RESPONSE, {"status": "in_progress"}, "status 'in_progress'"),
+    (responses_judge, RESPONSE, {"tools": ...}, "no tools"),
+    (responses_judge, RESPONSE, {"usage": None}, "no usage"),
+    (responses_judge, RESPONSE, {"usage__total_tokens": ...}, "total_tokens None"),
+    (responses_judge, RESPONSE, {"output__2__arguments": {"a": 1}}, "no JSON object"),
+    (responses_judge, RESPONSE, {"output__2__call_id": ...}, "a call without id"),
+    (responses_judge, RESPONSE, {"output__1__content": []}, "an empty message"),
+    (chat_strict, COMPLETION, {"created": ...}, "a completion with"),
+    (chat_strict, COMPLETION, {"object": "chat.completion.chunk"}, "a completion with"),
+    (chat_strict, COMPLETION, {"choices": []}, "not one choice"),
+    (chat_strict, COMPLETION, {"choices__0__message__content": ...}, "without content"),
+    (chat_strict, COMPLETION, {"choices__0__finish_reason": "stop"}, "stop with a call"),
+    (chat_strict, COMPLETION, {"choices__0__finish_reason": None}, "finish_reason None"),
+    (chat_strict, COMPLETION, {"choices__0__message__tool_calls": []}, "without a call"),
+    (chat_strict, COMPLETION, {"choices__0__message__tool_calls__0__type": ...}, "a call of type None"),
+    (chat_strict, COMPLETION, {"choices__0__message__tool_calls__0__function__arguments": "{"}, "no JSON object"),
+    (chat_strict, COMPLETION, {"usage": ...}, "no usage"),
+    (chat_strict, COMPLETION, {"usage__total_tokens": 1}, "total_tokens 1"),
 ]
 
 
@@ -374,7 +387,7 @@ def changed(whole: dict[str, Any], changes: dict[str, Any]) -> bytes:
     return json.dumps(copied).encode()
 
 
-@pytest.mark.parametrize(("judge", "whole"), [(judge_messages, MESSAGE), (judge_responses, RESPONSE), (judge_chat, COMPLETION)])
+@pytest.mark.parametrize(("judge", "whole"), [(messages_judge, MESSAGE), (responses_judge, RESPONSE), (chat_strict, COMPLETION)])
 def test_a_whole_message_is_read(judge: Any, whole: dict[str, Any]) -> None:
     answer = judge.whole(json.dumps(whole).encode())
     assert answer.faults == []
@@ -392,9 +405,9 @@ OPENAI_ERROR = {"message": "gone", "type": "server_error", "param": None, "code"
 
 
 def test_bodies_of_errors_are_read() -> None:
-    right = judge_messages.whole(json.dumps(legal.broken()).encode())
+    right = messages_judge.whole(json.dumps(legal_streams.broken()).encode())
     assert (right.error, right.faults) == ({"type": "overloaded_error", "message": "Overloaded"}, [])
-    for judge in judge_responses, judge_chat:
+    for judge in responses_judge, chat_strict:
         right = judge.whole(json.dumps({"error": OPENAI_ERROR}).encode())
         assert (right.error, right.faults) == (OPENAI_ERROR, [])
         assert judge.whole(b'{"error":{"message":"gone"}}').faults
@@ -431,11 +444,11 @@ CHAT_DEFECTS: dict[str, tuple[Callable[[list[Any]], object], str]] = {
 
 
 def test_legal_chat_has_no_faults() -> None:
-    answer = judge_chat.read(b"".join(event(data) for data in CHAT))
+    answer = chat_strict.read(b"".join(event(data) for data in CHAT))
     assert answer.faults == []
     assert (answer.reasoning, answer.text, answer.asked, answer.stop_reason) == ("Hm", "Let me.", [("f", {"a": 1})], "tool_calls")
-    assert judge_chat.read(stream(["x"])).faults == []
-    broken = judge_chat.read(b"".join(event(data) for data in [*SAID, {"error": OPENAI_ERROR}]))
+    assert chat_strict.read(stream(["x"])).faults == []
+    broken = chat_strict.read(b"".join(event(data) for data in [*SAID, {"error": OPENAI_ERROR}]))
     assert (broken.faults, broken.error) == ([], OPENAI_ERROR)
 
 
@@ -444,5 +457,5 @@ def test_every_defect_of_chat_is_found(name: str) -> None:
     break_, fault = CHAT_DEFECTS[name]
     chunks = copy.deepcopy(CHAT)
     break_(chunks)
-    faults = judge_chat.read(b"".join(event(data) for data in chunks)).faults
+    faults = chat_strict.read(b"".join(event(data) for data in chunks)).faults
     assert any(fault in found for found in faults), faults

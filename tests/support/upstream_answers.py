@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import judge_chat
-import judge_messages
-import judge_responses
-import legal
-from answers import Answer
-from streams import META, pieces, stream
+from tests.support import legal_streams
+from tests.support.answers import Answer
+from tests.support.judges import chat_strict
+from tests.support.judges import messages as messages_judge
+from tests.support.judges import responses as responses_judge
+from tests.support.streams import META, pieces, stream
 
 APIS = ("chat", "messages", "responses")
 PAIRS = [(source, target) for source in APIS for target in APIS if source != target]
-JUDGES = {"chat": judge_chat, "messages": judge_messages, "responses": judge_responses}
+JUDGES = {"chat": chat_strict, "messages": messages_judge, "responses": responses_judge}
 
 STOPS = {
     "messages": {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"},
@@ -202,14 +202,14 @@ def _messages(parts: Sequence[Part], stop: str, counts: Counts, seed: int) -> by
     for part in parts:
         match part:
             case Text():
-                blocks.append(legal.text(*pieces(part.text, seed)))
+                blocks.append(legal_streams.text(*pieces(part.text, seed)))
             case Thought():
-                blocks.append(legal.thinking(*pieces(part.text, seed), signature=f"sig{len(blocks)}"))
+                blocks.append(legal_streams.thinking(*pieces(part.text, seed), signature=f"sig{len(blocks)}"))
             case Asked():
-                blocks.append(legal.tool(part.id, part.name, *pieces(part.arguments, seed)))
-    events = legal.messages(*blocks, stop=STOPS["messages"][stop])
+                blocks.append(legal_streams.tool(part.id, part.name, *pieces(part.arguments, seed)))
+    events = legal_streams.messages(*blocks, stop=STOPS["messages"][stop])
     events[-2]["usage"] = usage_of("messages", counts)
-    return legal.sse(events)
+    return legal_streams.sse(events)
 
 
 def _responses(parts: Sequence[Part], stop: str, counts: Counts, seed: int) -> bytes:
@@ -217,15 +217,15 @@ def _responses(parts: Sequence[Part], stop: str, counts: Counts, seed: int) -> b
     for part in parts:
         match part:
             case Text():
-                items.append(legal.say(*pieces(part.text, seed)))
+                items.append(legal_streams.say(*pieces(part.text, seed)))
             case Thought():
-                items.append(legal.think(*pieces(part.text, seed), encrypted=f"enc{len(items)}"))
+                items.append(legal_streams.think(*pieces(part.text, seed), encrypted=f"enc{len(items)}"))
             case Asked():
-                items.append(legal.call(part.id, part.name, *pieces(part.arguments, seed)))
+                items.append(legal_streams.call(part.id, part.name, *pieces(part.arguments, seed)))
     status, _, reason = STOPS["responses"][stop].partition("/")
-    events = legal.responses(*items, status=status, reason=reason)
+    events = legal_streams.responses(*items, status=status, reason=reason)
     events[-1]["response"]["usage"] = usage_of("responses", counts)
-    return legal.sse(events)
+    return legal_streams.sse(events)
 
 
 _SPEAKERS = {"chat": _chat, "messages": _messages, "responses": _responses}

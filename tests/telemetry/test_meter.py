@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams import stream
+from tests.support.streams import stream
 from toolmend.cli.launcher.process import free_port
 from toolmend.config.checks import SettingsError
 from toolmend.config.targets import Targets, parse

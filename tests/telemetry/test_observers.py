@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chunking import cuts
-from streams import chunk, event, stream
+from tests.support.cuts import cuts
+from tests.support.streams import chunk, event, stream
 from toolmend.core.events import (
     Event,
     Finish,

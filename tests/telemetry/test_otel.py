@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
-from test_metrics import BODY, ERROR, EXCHANGE, events
+from tests.telemetry.test_meter import BODY, ERROR, EXCHANGE, events
 from toolmend.core.events import Usage
 from toolmend.core.fold import Message, fold
 from toolmend.pipeline.event_reader import events_of

@@ -14,11 +14,11 @@ from urllib.parse import quote
 import pytest
 from mitmproxy import http
 
-from other_streams import gemini_chunks, gemini_request, gemini_sse
-from streams import chunk, event
-from test_hook import LEAK, Log, Proxy, answered, asked, log, proxy, sent
-from test_routes import SECRET
-from test_routing_hostile import CLIENTS, UPSTREAMS, ask, routed
+from tests.config.test_route_tables import SECRET
+from tests.proxy.test_addon import LEAK, Log, Proxy, answered, asked, log, proxy, sent
+from tests.proxy.test_hostile_requests import CLIENTS, UPSTREAMS, ask, routed
+from tests.support.other_api_streams import gemini_chunks, gemini_request, gemini_sse
+from tests.support.streams import chunk, event
 from toolmend.core.sse import SseDecoder
 from toolmend.pipeline.pipeline import Pipeline
 

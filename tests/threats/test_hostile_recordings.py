@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from kept import META, keep
-from streams import WEATHER, chunk, event, stream
+from tests.support.recordings import META, keep
+from tests.support.streams import WEATHER, chunk, event, stream
 from toolmend.cli import Exit, main
 from toolmend.recordings.write.pruning import stored
 

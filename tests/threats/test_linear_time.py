@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from other_streams import gemini_request, ollama_request
-from patterns import all_patterns
-from spoken import asked as asked_in
-from streams import WEATHER, chunk, event
-from test_redaction import exchange
+from tests.patterns import all_patterns
+from tests.secrets.test_redactor import exchange
+from tests.support.other_api_streams import gemini_request, ollama_request
+from tests.support.streams import WEATHER, chunk, event
+from tests.support.upstream_answers import asked as asked_in
 from toolmend.apis import APIS
 from toolmend.config.settings import Settings
 from toolmend.core.events import Frame, TextDelta

@@ -1,6 +1,6 @@
 """Under umask 000, what commands write is for the user alone; and no link that was planted leads them elsewhere (R20).
 
-e2e/test_threats_umask.py has what a proxy writes, test_spool.py what waits for a store.
+e2e/test_threats_umask.py has what a proxy writes, recordings/write/test_spool.py what waits for a store.
 """
 
 import os
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import FLOWS
 from toolmend.cli import main
 from toolmend.cli.launcher.certificates import kept_bundle, write_bundle
 from toolmend.recordings.fixtures import fixture
 from toolmend.recordings.playback.server import make_certificate
 
-FLOWS = Path(__file__).parents[1] / "flows"
 NAME = "kimi-no-section"
 
 

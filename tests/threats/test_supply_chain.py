@@ -9,9 +9,9 @@ import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from itertools import pairwise
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.support.paths import ROOT
+
 PYPROJECT = (ROOT / "pyproject.toml").read_text()
 NEEDED = {"mitmproxy", "click", "rich", "jinja2"}
 NAME = re.compile(r"[A-Za-z0-9_.-]+")

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chunking import cuts
-from judge import read
-from patterns.irregular import CALL, CITY, REQUEST, first, more
-from patterns.kimi import ONE
-from regular import DONE, HI, choices
-from streams import META, chunk, event, pieces, play, request, stream, tool
+from tests.patterns.irregular import CALL, CITY, REQUEST, first, more
+from tests.patterns.kimi import ONE
+from tests.support.cuts import cuts
+from tests.support.judges.chat import read
+from tests.support.regular_streams import DONE, HI, choices
+from tests.support.streams import META, chunk, event, pieces, play, request, stream, tool
 from toolmend.apis.chat.codec import Chat
 from toolmend.apis.chat.reasoning_details import text_of
 from toolmend.apis.chat.usage import read_usage

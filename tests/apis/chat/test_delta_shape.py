@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from chunking import cuts
-from patterns import all_patterns
-from patterns.irregular import REQUEST, first, more
-from piecewise import same
-from regular import REGULAR, called, choice
-from rows import batches, each_of
-from streams import META, body_of, chunk, event, play
+from tests.patterns import all_patterns
+from tests.patterns.irregular import REQUEST, first, more
+from tests.support.chunk_by_chunk import same
+from tests.support.cuts import cuts
+from tests.support.regular_streams import REGULAR, called, choice
+from tests.support.rows import batches, each_of
+from tests.support.streams import META, body_of, chunk, event, play
 from toolmend.apis.chat.delta_shape import learn_chunk, may_vary
 from toolmend.apis.shared import delta_template_learner
 from toolmend.apis.shared.delta_template_learner import TemplateLearner

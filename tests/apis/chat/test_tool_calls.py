@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patterns.irregular import CITY, REQUEST, entry
+from tests.patterns.irregular import CITY, REQUEST, entry
 from toolmend.apis.chat import tool_calls
 from toolmend.apis.chat.tool_calls import MAX_OPEN, Calls
 from toolmend.apis.shared.trailing_json import MAX_OBJECTS

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge import Choice, read
-from judge import events as data_of
-from streams import META
-from streams import event as sse
+from tests.support.judges.chat import Choice, read
+from tests.support.judges.chat import events as data_of
+from tests.support.streams import META
+from tests.support.streams import event as sse
 from toolmend.apis.chat import reasoning_details
 from toolmend.apis.chat.codec import Chat
 from toolmend.apis.chat.reasoning_details import DetailRun

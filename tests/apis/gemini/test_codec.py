@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from chunking import cuts, everywhere
-from other_streams import (
+from tests.patterns.kimi import CITY, ONE, B, C, E, S
+from tests.support.cuts import cuts, everywhere
+from tests.support.other_api_streams import (
     COUNTS,
     MODEL,
     PATTERNS,
@@ -24,9 +25,8 @@ from other_streams import (
     gemini_sse,
     read_gemini,
 )
-from patterns.kimi import CITY, ONE, B, C, E, S
-from rows import batches, each_of, some_of
-from streams import play
+from tests.support.rows import batches, each_of, some_of
+from tests.support.streams import play
 from toolmend.apis.gemini.rewrite import UNSIGNED
 from toolmend.apis.shared.indices import MAX_CHOICES
 from toolmend.config.off import Off

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import judge_messages as judge
-from chunking import cuts
-from legal import block, broken, messages, redacted, sse, text, thinking, tool
-from streams import play
-from test_messages_write import PLAIN, told
+from tests.apis.messages.test_writer import PLAIN, told
+from tests.support.cuts import cuts
+from tests.support.judges import messages as judge
+from tests.support.legal_streams import block, broken, messages, redacted, sse, text, thinking, tool
+from tests.support.streams import play
 from toolmend.apis.codec import Reply
 from toolmend.apis.messages import blocks as messages_blocks
 from toolmend.apis.messages import decode

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import judge_messages as judge
+from tests.support.judges import messages as judge
 from toolmend.apis.codec import Reply
 from toolmend.apis.messages import blocks
 from toolmend.apis.messages.errors import error_type, status_of

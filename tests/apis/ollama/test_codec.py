@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from chunking import cuts, everywhere
-from other_streams import (
+from tests.patterns import Pattern
+from tests.patterns.kimi import ONE, B, S
+from tests.support.cuts import cuts, everywhere
+from tests.support.other_api_streams import (
     LINE,
     PATTERNS,
     TIMES,
@@ -20,10 +22,8 @@ from other_streams import (
     ollama_request,
     read_ollama,
 )
-from patterns import Pattern
-from patterns.kimi import ONE, B, S
-from rows import batches, each_of
-from streams import play
+from tests.support.rows import batches, each_of
+from tests.support.streams import play
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.core.fold import fold

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answers import Answer, Call
-from chunking import cuts
-from judge_responses import read, whole
-from patterns.kimi import CITY, ONE, B, S
-from streams import pieces
+from tests.patterns.kimi import CITY, ONE, B, S
+from tests.support.answers import Answer, Call
+from tests.support.cuts import cuts
+from tests.support.judges.responses import read, whole
+from tests.support.streams import pieces
 from toolmend.apis.codec import Reply
 from toolmend.apis.responses import codec as responses
 from toolmend.apis.responses import decode

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answers import Call
-from spoken import JUDGES, asked
-from test_responses import (
+from tests.apis.responses.test_codec import (
     DONE,
     FAILED,
     HALVES,
@@ -28,7 +26,9 @@ from test_responses import (
     sent,
     turn,
 )
-from test_responses import without as bare
+from tests.apis.responses.test_codec import without as bare
+from tests.support.answers import Call
+from tests.support.upstream_answers import JUDGES, asked
 from toolmend.apis.responses.codec import Responses
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from answers import Answer, Call
-from judge_responses import read, whole
+from tests.support.answers import Answer, Call
+from tests.support.judges.responses import read, whole
 from toolmend.apis.codec import Reply
 from toolmend.apis.responses import writer as responses_write
 from toolmend.apis.responses.writer import ResponsesWriter

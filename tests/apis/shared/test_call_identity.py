@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge import read
-from patterns.irregular import REQUEST, ZONE, entry
-from streams import chunk, event, request, tool
+from tests.patterns.irregular import REQUEST, ZONE, entry
+from tests.support.judges.chat import read
+from tests.support.streams import chunk, event, request, tool
 from toolmend.apis.shared.call_identity import join_name, may_continue, offered_name, only_fitting
 from toolmend.core import tools
 from toolmend.core.tools import UNKNOWN

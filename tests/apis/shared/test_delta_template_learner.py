@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from laned import check, run
-from rows import some_of
-from spoken import APIS, WEATHER, Asked, Part, Text, Thought, asked, speak
-from streams import chunk
+from tests.support.fastpath import check, run
+from tests.support.rows import some_of
+from tests.support.streams import chunk
+from tests.support.upstream_answers import APIS, WEATHER, Asked, Part, Text, Thought, asked, speak
 from toolmend.apis.shared import delta_template_learner
 from toolmend.apis.shared.delta_template_learner import MOST_MISSES, SEVERAL, TemplateLearner, learn
 from toolmend.apis.shared.json_spans import MOST, value_spans

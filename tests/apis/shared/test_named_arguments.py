@@ -4,9 +4,17 @@ import json
 
 import pytest
 
-import spoken
-from other_streams import candidate, gemini_request, gemini_sse, ollama_lines, ollama_request, read_gemini, read_ollama
-from streams import play, request, tool
+from tests.support import upstream_answers
+from tests.support.other_api_streams import (
+    candidate,
+    gemini_request,
+    gemini_sse,
+    ollama_lines,
+    ollama_request,
+    read_gemini,
+    read_ollama,
+)
+from tests.support.streams import play, request, tool
 from toolmend.apis.shared.named_arguments import MAX_NAME, named_arguments
 from toolmend.core import tools
 from toolmend.pipeline.pipeline import Pipeline
@@ -43,17 +51,17 @@ def test_names_with_arguments(said: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", ["{}", "", "null", PATH, '{"path":"b.md"}'])
-@pytest.mark.parametrize("api", spoken.APIS)
+@pytest.mark.parametrize("api", upstream_answers.APIS)
 def test_own_arguments_come_first(api: str, arguments: str) -> None:
-    body = spoken.speak(api, [spoken.Asked("call_1", GLM, arguments)], "tool_calls")
-    offer = spoken.asked(api, ("read", READ["function"]["parameters"]["properties"]))
+    body = upstream_answers.speak(api, [upstream_answers.Asked("call_1", GLM, arguments)], "tool_calls")
+    offer = upstream_answers.asked(api, ("read", READ["function"]["parameters"]["properties"]))
     for required in (True, False):
         schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"] if required else []}
         for entry in offer["tools"]:
             holder = entry.get("function", entry)
             holder["input_schema" if api == "messages" else "parameters"] = schema
         for chunks in ([body], [body[at : at + 1] for at in range(len(body))]):
-            answer = spoken.JUDGES[api].read(play(lambda: Pipeline(offer, source=api, target=api), chunks))
+            answer = upstream_answers.JUDGES[api].read(play(lambda: Pipeline(offer, source=api, target=api), chunks))
             (call,) = answer.calls
             assert (call.id, call.name) == ("call_1", "read")
             assert json.loads(call.arguments) == json.loads(arguments if arguments.startswith('{"') else PATH)

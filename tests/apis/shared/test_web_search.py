@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-import legal
-from answers import Answer
-from chunking import cuts
-from spoken import APIS, JUDGES, PAIRS, WEATHER, asked
-from streams import META, chunk, event, play
+from tests.support import legal_streams
+from tests.support.answers import Answer
+from tests.support.cuts import cuts
+from tests.support.streams import META, chunk, event, play
+from tests.support.upstream_answers import APIS, JUDGES, PAIRS, WEATHER, asked
 from toolmend.pipeline.pipeline import Pipeline
 
 URL, OTHER = "https://a.example/x", "https://b.example/y"
@@ -63,15 +63,15 @@ def of_messages(*, error: str = "") -> bytes:
     cited = {"type": "web_search_result_location", "url": URL, "title": "A", "encrypted_index": "idx", "cited_text": "It is sunny."}
     use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
     query = json.dumps({"query": QUERY})
-    statement: list[dict[str, Any]] = legal.text(TEXT[SUNNY[0] :])
+    statement: list[dict[str, Any]] = legal_streams.text(TEXT[SUNNY[0] :])
     statement.insert(1, {"type": "content_block_delta", "delta": {"type": "citations_delta", "citation": cited}})
     blocks = [
-        legal.block(use, *({"type": "input_json_delta", "partial_json": piece} for piece in (query[:9], query[9:]))),
-        legal.block({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": results}),
-        legal.text(TEXT[: SUNNY[0]]),
+        legal_streams.block(use, *({"type": "input_json_delta", "partial_json": piece} for piece in (query[:9], query[9:]))),
+        legal_streams.block({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": results}),
+        legal_streams.text(TEXT[: SUNNY[0]]),
         statement,
     ]
-    return legal.sse(legal.messages(*blocks))
+    return legal_streams.sse(legal_streams.messages(*blocks))
 
 
 def of_responses(*, sources: bool = True, status: str = "completed") -> bytes:
@@ -80,10 +80,10 @@ def of_responses(*, sources: bool = True, status: str = "completed") -> bytes:
         action["sources"] = [{"type": "url", "url": URL}, {"type": "url", "url": OTHER}]  # type: ignore[assignment]
     begin = {"type": "web_search_call", "id": "ws_1", "status": "in_progress"}
     states = [{"type": f"response.web_search_call.{state}"} for state in ("in_progress", "searching", "completed")]
-    search = legal.Item(begin, {**begin, "status": status, "action": action}, states)
+    search = legal_streams.Item(begin, {**begin, "status": status, "action": action}, states)
     opened = {"type": "web_search_call", "id": "ws_2", "status": "completed", "action": {"type": "open_page", "url": URL}}
     annotation = {"type": "url_citation", "url": URL, "title": "A", "start_index": SUNNY[0], "end_index": SUNNY[1]}
-    first, second = legal.say("Let me look."), legal.say(TEXT[:6], TEXT[6:])
+    first, second = legal_streams.say("Let me look."), legal_streams.say(TEXT[:6], TEXT[6:])
     part = {"type": "output_text", "text": TEXT, "annotations": [annotation]}
     second.done["content"] = [part]
     second.events[-1]["part"] = part
@@ -92,7 +92,7 @@ def of_responses(*, sources: bool = True, status: str = "completed") -> bytes:
         {"type": "response.output_text.annotation.added", "content_index": 0, "annotation_index": 0, "annotation": annotation},
         *second.events[-2:],
     ]
-    return legal.sse(legal.responses(first, search, legal.Item(begin | {"id": "ws_2"}, opened), second))
+    return legal_streams.sse(legal_streams.responses(first, search, legal_streams.Item(begin | {"id": "ws_2"}, opened), second))
 
 
 def of_chat(**last: Any) -> bytes:
@@ -197,7 +197,7 @@ def test_in_the_clients_own_api_nothing_changes(api: str) -> None:
 
 
 def test_messages_of_one_answer_stay_apart() -> None:
-    body = legal.sse(legal.responses(legal.say("I'll ", "look."), legal.say("All ", "good.")))
+    body = legal_streams.sse(legal_streams.responses(legal_streams.say("I'll ", "look."), legal_streams.say("All ", "good.")))
     whole = body.strip().rpartition(b"data: ")[2]
     whole = json.dumps(json.loads(whole)["response"]).encode()
     assert read("responses", "chat", body).text == "I'll look.\n\nAll good."

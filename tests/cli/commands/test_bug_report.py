@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from sickness import Box, well
+from tests.support.machines import Box, well
+from tests.support.paths import FLOWS
 from toolmend.cli import main
 from toolmend.cli.commands import bug_report
 from toolmend.cli.doctor import Finding
 from toolmend.cli.launcher import bug_report as report
 
-FIXTURE = Path(__file__).parents[1] / "flows/kimi/bare-counter"
+FIXTURE = FLOWS / "kimi/bare-counter"
 SECRET = "correct-horse-battery-staple"
 RANDOM = "qX7bT9zLk2Vw4RmN8sYp3HdJ"
 

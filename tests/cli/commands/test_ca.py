@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sickness import DEBIAN, Box, well
+from tests.support.machines import DEBIAN, Box, well
 from toolmend.cli import main
 from toolmend.cli.launcher import trust
 from toolmend.cli.launcher.trust import CA, KEY, certificates

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from judge import read
+from tests.support.judges.chat import read
 from toolmend.cli import Problem
 from toolmend.cli.commands import demo
 from toolmend.cli.launcher.proxy import addon_path

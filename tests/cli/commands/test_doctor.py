@@ -1,4 +1,4 @@
-"""`toolmend doctor`: what it prints, and its exit code. What it finds is in test_doctor.py."""
+"""`toolmend doctor`: what it prints, and its exit code. What it finds is in cli/doctor/test_doctor.py."""
 
 import json
 from collections.abc import Sequence

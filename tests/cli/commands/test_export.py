@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 from mitmproxy.io import read_flows_from_paths
 
-from judge_har import faults
+from tests.support.judges.har import faults
+from tests.support.paths import ADDON, FLOWS
 from toolmend.cli import main
 from toolmend.recordings.read.replay import find
-
-FLOWS = Path(__file__).parent.parent / "flows"
-ADDON = Path(__file__).parent.parent / "addon"
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from terminals import at_terminal
-from test_library import make
+from tests.recordings.read.test_library import make
+from tests.support.paths import ADDON
+from tests.support.terminals import at_terminal
 from toolmend.cli import COMPLETE, main
 
-ADDON = Path(__file__).parents[1] / "addon"
 HEAD = ["flow", "time", "agent", "host", "model", "status", "tokens", "first byte", "rules", "suspects"]
 
 

@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ADDON, FLOWS
 from toolmend.cli import main
 from toolmend.pipeline.rules import rule
 from toolmend.recordings.read import replay
 from toolmend.recordings.read.event_diff import diff
 
-ADDON = Path(__file__).parents[1] / "addon"
-FLOWS = Path(__file__).parents[1] / "flows"
 KEY = "sk-ant-api03-Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from terminals import at_terminal
+from tests.support.terminals import at_terminal
 from toolmend.cli import main
 from toolmend.dialects import DIALECTS
 from toolmend.dialects.engine.strict_dialect import FOR_UNKNOWN_MODELS

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from test_cli_flows import no_settings, say  # noqa: F401  the fixture works by being here
-from test_pruning import make
+from tests.cli.commands.test_flows import no_settings, say  # noqa: F401  the fixture works by being here
+from tests.recordings.write.test_pruning import make
 from toolmend.cli import main
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from other_streams import (
+from tests.patterns.kimi import ONE
+from tests.support.other_api_streams import (
     gemini_array,
     gemini_chunks,
     gemini_request,
@@ -20,8 +21,8 @@ from other_streams import (
     read_gemini,
     read_ollama,
 )
-from patterns.kimi import ONE
-from streams import WEATHER, stream
+from tests.support.paths import ADDON
+from tests.support.streams import WEATHER, stream
 from toolmend.cli import main
 
 LEAK = stream(["x", "<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{}<|tool_call_end|>"])
@@ -40,7 +41,7 @@ BAD = {
 
 def test_a_bad_line_is_answered_and_so_is_the_next() -> None:
     command = [sys.executable, "-c", "from toolmend.cli import main; main(['rewrite', '--jsonl'])"]
-    env = {"PYTHONPATH": str(Path(__file__).parent.parent / "addon")}
+    env = {"PYTHONPATH": str(ADDON)}
     good = json.dumps(GOOD).encode()
     done = subprocess.run(command, input=b"\n".join(part for line in BAD.values() for part in (line, good)), capture_output=True, env=env, check=True)
     answers = [*batched(map(json.loads, done.stdout.splitlines()), 2)]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from terminals import at_terminal
-from test_routes import CHAT, MESSAGES, SECRET, table
+from tests.config.test_route_tables import CHAT, MESSAGES, SECRET, table
+from tests.support.terminals import at_terminal
 from toolmend.cli import main
 from toolmend.proxy.learnt_refusals import RefusalScope, remembered, today
 from toolmend.requests.refusal_rules import Remedy

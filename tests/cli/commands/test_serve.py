@@ -16,13 +16,13 @@ import httpx
 import pytest
 from openai import BadRequestError, OpenAI
 
-from streams import WEATHER
-from test_playing import CHUNKS, LEAK, make, translated
+from tests.recordings.playback.test_playback import CHUNKS, LEAK, make, translated
+from tests.support.paths import ADDON, FLOWS, ROOT
+from tests.support.streams import WEATHER
 from toolmend.cli import main
 from toolmend.recordings.read.replay import load
 
-ROOT = Path(__file__).parents[1]
-FIXTURE = ROOT / "flows" / "kimi" / "no-section"
+FIXTURE = FLOWS / "kimi" / "no-section"
 
 
 class Server:
@@ -30,7 +30,7 @@ class Server:
 
     def __init__(self, *args: str) -> None:
         command = [sys.executable, "-u", "-m", "toolmend", "serve", *args]
-        env = os.environ | {"PYTHONPATH": str(ROOT / "addon")}
+        env = os.environ | {"PYTHONPATH": str(ADDON)}
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout
         self.url = self.process.stdout.readline().strip()

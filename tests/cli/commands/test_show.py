@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kept import in_events, keep
-from spoken import Asked, Text, asked, speak
-from streams import WEATHER, request, stream
-from terminals import at_terminal
+from tests.support.recordings import in_events, keep
+from tests.support.streams import WEATHER, request, stream
+from tests.support.terminals import at_terminal
+from tests.support.upstream_answers import Asked, Text, asked, speak
 from toolmend.cli import main
 
 KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"

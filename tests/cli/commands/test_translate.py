@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from test_routing import UPSTREAMS, Routes, log, post, proxy, routed
+from tests.proxy.test_routed_request import UPSTREAMS, Routes, log, post, proxy, routed
+from tests.support.paths import ADDON
 from toolmend.cli import Exit, main
 
 __all__ = ["log", "proxy", "routed"]
@@ -33,7 +34,7 @@ BAD = {
 
 def test_each_line_is_answered_in_order() -> None:
     command = [sys.executable, "-c", "from toolmend.cli import main; main(['translate', '--jsonl'])"]
-    env = {"PYTHONPATH": str(Path(__file__).parent.parent / "addon")}
+    env = {"PYTHONPATH": str(ADDON)}
     given = b"".join(line + b"\n" + json.dumps(GOOD).encode() + b"\n" for line in BAD.values())
     done = subprocess.run(command, input=given, capture_output=True, env=env, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()]

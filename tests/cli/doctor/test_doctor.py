@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sickness import Box, make_ca, well
+from tests.support.machines import Box, make_ca, well
 from toolmend.cli.doctor import CHECKS, Finding, agents, examine, installed, interception, shell
 from toolmend.cli.doctor.finding import Machine, Proxy, proxy_of
 from toolmend.cli.launcher.trust import CA, KEY

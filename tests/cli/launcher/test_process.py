@@ -1,4 +1,4 @@
-"""A process by what it says: stdout apart from the log, and its end. What is true of any process, test_proxy.py tries with mitmdump."""
+"""A process by what it says: stdout apart from the log, and its end. What is true of any process, cli/launcher/test_proxy.py tries with mitmdump."""
 
 import signal
 import socket

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judge import read
+from tests.support.judges.chat import read
 from toolmend.cli.launcher import sample_stream
 from toolmend.pipeline.pipeline import Pipeline
 

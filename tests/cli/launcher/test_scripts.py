@@ -14,7 +14,8 @@ from subprocess import PIPE
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.support.paths import ROOT
+
 TOOLS = ("bash", "cksum", "dirname", "env", "grep", "mkdir", "readlink", "rm", "sort")
 SUITS = 'echo "$0"'  # a Python that is new enough tells its path
 REFUSES = "exit 1"  # one that is too old, has no venv, or is a pyenv shim of a version that is not selected

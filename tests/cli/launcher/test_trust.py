@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sickness import DEBIAN, make_ca
+from tests.support.machines import DEBIAN, make_ca
 from toolmend.cli.launcher import trust
 from toolmend.cli.launcher.trust import CA, JAVA, STORES, System, certificates, fingerprint, holds, store_of
 

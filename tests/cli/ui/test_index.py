@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kept import in_events, keep
-from spoken import Asked, Text, Thought, speak
-from streams import WEATHER, stream
-from support.agent_requests import CLAUDE_CODE, CLAUDE_CODE_LATER
+from tests.support.agent_requests import CLAUDE_CODE, CLAUDE_CODE_LATER
+from tests.support.recordings import in_events, keep
+from tests.support.streams import WEATHER, stream
+from tests.support.upstream_answers import Asked, Text, Thought, speak
 from toolmend.cli.ui import details, prices, reading
 from toolmend.cli.ui.index import Index
 from toolmend.cli.ui.markdown import tree

@@ -2,9 +2,10 @@
 
 import re
 from hashlib import sha256
-from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "addon" / "toolmend" / "cli" / "ui" / "page"
+from tests.support.paths import ADDON
+
+PAGE = ADDON / "toolmend" / "cli" / "ui" / "page"
 PINNED = {
     "htm-preact.js": "72284e8e9079c87817145df1110f74e8a2aa040b2fc384922e18dfcb46fc1fd7",
     "uplot.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",

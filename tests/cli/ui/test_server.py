@@ -14,8 +14,8 @@ import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from kept import in_events, keep
-from streams import WEATHER, stream
+from tests.support.recordings import in_events, keep
+from tests.support.streams import WEATHER, stream
 from toolmend.cli import main
 from toolmend.cli.commands.ui import _unix
 from toolmend.cli.ui.gate import HEADERS

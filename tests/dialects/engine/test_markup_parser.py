@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
-from patterns import kimi
-from patterns.kimi import A, B, C, E, S
+from tests.patterns import kimi
+from tests.patterns.kimi import A, B, C, E, S
+from tests.support import oracles
 from toolmend.core.events import ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.core.tools import UNKNOWN, Tools
 from toolmend.dialects import DIALECTS
@@ -85,7 +85,7 @@ def test_kimi_agrees_with_the_oracle(
     )
     text = f"{before}{S}{blank}{body}{blank}{E}{after}" if section else f"{before}{body}{after}"
     told = Told(cut(text, sizes))
-    expected = oracle.kimi_k2(text)
+    expected = oracles.kimi_k2(text)
     assert [tuple(call) for call in told.calls] == expected.calls
     assert len(told.ended) == len(calls)
     assert "".join(told.content.split()) == "".join(expected.content.split())

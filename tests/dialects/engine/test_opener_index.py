@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams import WEATHER, stream
+from tests.support.streams import WEATHER, stream
 from toolmend.core.literal_search import SHORT
 from toolmend.dialects.engine.opener_index import opener_index
 from toolmend.pipeline.armed_dialects import armed

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from judge import read
-from streams import request, stream
+from tests.support.judges.chat import read
+from tests.support.streams import request, stream
 from toolmend.config.settings import Settings, parse
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.pipeline.pipeline import Pipeline

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge import Choice, read
-from patterns.gpt_oss import (
+from tests.dialects.engine.test_markup_parser import NAMES, TEXT, VALUES, cut
+from tests.patterns.gpt_oss import (
     CALL,
     CHANNEL,
     CONSTRAIN,
@@ -27,8 +27,8 @@ from patterns.gpt_oss import (
     call,
     said,
 )
-from streams import play, request, stream, tool
-from test_reader import NAMES, TEXT, VALUES, cut
+from tests.support.judges.chat import Choice, read
+from tests.support.streams import play, request, stream, tool
 from toolmend.dialects.engine.markup_parser import MAX_HELD
 from toolmend.pipeline.pipeline import Pipeline
 

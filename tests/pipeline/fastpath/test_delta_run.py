@@ -10,16 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import legal
-from examples import examples
-from laned import check, run
-from patterns import all_patterns
-from patterns.irregular import REQUEST
-from piecewise import same
-from regular import REGULAR
-from rows import batches, each_of, some_of
-from spoken import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
-from streams import body_of, chunk, event, pieces, stream
+from tests.patterns import all_patterns
+from tests.patterns.irregular import REQUEST
+from tests.support import legal_streams
+from tests.support.chunk_by_chunk import same
+from tests.support.example_counts import examples
+from tests.support.fastpath import check, run
+from tests.support.regular_streams import REGULAR
+from tests.support.rows import batches, each_of, some_of
+from tests.support.streams import body_of, chunk, event, pieces, stream
+from tests.support.upstream_answers import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from toolmend.apis.shared import delta_template_learner
 from toolmend.apis.shared.delta_template import text_of
 from toolmend.apis.shared.delta_template_learner import learn
@@ -51,11 +51,11 @@ def test_patterns(names: Sequence[str], subtests: pytest.Subtests) -> None:
     each_of(((name, name) for name in names), subtests, check_row)
 
 
-@pytest.mark.parametrize("name", sorted({*legal.MESSAGES, *legal.RESPONSES}))
+@pytest.mark.parametrize("name", sorted({*legal_streams.MESSAGES, *legal_streams.RESPONSES}))
 def test_legal_streams(name: str) -> None:
-    for source, streams in (("messages", legal.MESSAGES), ("responses", legal.RESPONSES)):
+    for source, streams in (("messages", legal_streams.MESSAGES), ("responses", legal_streams.RESPONSES)):
         for target in APIS if name in streams else ():
-            check(legal.sse(streams[name]), asked(target, *WEATHER), source, target)
+            check(legal_streams.sse(streams[name]), asked(target, *WEATHER), source, target)
 
 
 CODE = "def f(x):\n    \"\"\"Says 'hi'.\"\"\"\n    return {'a': [x, \"b\\n\"], \"é\": `1 < 2`}  # → 🌤\u2028 <b>ok</b>\n" * 12
@@ -228,7 +228,7 @@ def test_characters_told_by_number_are_as_quiet_as_others(upper: bool) -> None:
 def test_half_a_character_is_none_of_those_told_by_number() -> None:
     """The one half ends a delta, and the other one begins the next."""
     texts = ["def", " f(", "x):", " # ", "\ud83c", "\udf24", " and", " so", " on", " \ud83c", "\udf24\u2028", "."] * 3
-    events = legal.responses(legal.custom("call_1", "patch", *texts))
+    events = legal_streams.responses(legal_streams.custom("call_1", "patch", *texts))
     check(b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in events), asked("responses", *WEATHER), "responses", "responses")
 
 
@@ -257,9 +257,9 @@ def test_arguments_that_end_behind_an_escape() -> None:
 @pytest.mark.parametrize("wrong", [b"\\x", b"\xed\xa0\xbc"])
 def test_input_that_is_no_json_amid_what_is_mended(wrong: bytes) -> None:
     """It passes as it came, which does not say that what follows does."""
-    leak = legal.say('<|channel|>commentary to=functions.task<|message|>{"a":1}<|call|>')
-    events = legal.responses(leak, legal.custom("c1", "patch", "aa", "bb", "cc~", "dd", "ee", "ff"))
-    check(legal.sse(events).replace(b"~", wrong), asked("responses", *WEATHER, model="gpt-oss-120b"), "responses", "responses")
+    leak = legal_streams.say('<|channel|>commentary to=functions.task<|message|>{"a":1}<|call|>')
+    events = legal_streams.responses(leak, legal_streams.custom("c1", "patch", "aa", "bb", "cc~", "dd", "ee", "ff"))
+    check(legal_streams.sse(events).replace(b"~", wrong), asked("responses", *WEATHER, model="gpt-oss-120b"), "responses", "responses")
 
 
 M2 = '<minimax:tool_call>\n<invoke name="task">\n<parameter name="description">\n{}\n</parameter>\n</invoke>\n</minimax:tool_call>'
@@ -551,11 +551,11 @@ def test_an_event_that_comes_again(at: int, text: str, target: str) -> None:
     """It is dropped where it is translated, number and all, wherever it stands; what is numbered anew says the same again."""
     texts = [f" w{n}" for n in range(42)]
     texts[at : at + 1] = [text, text]
-    events = legal.responses(legal.say(*texts))
+    events = legal_streams.responses(legal_streams.say(*texts))
     deltas = [n for n, each in enumerate(events) if each["type"].endswith("text.delta")]
     for times in (1, 2, 5):
         again = [each for n, each in enumerate(events) for _ in range(times if n == deltas[at + 1] else 1)]
-        check(legal.sse(again), asked(target, *WEATHER, model="kimi-k2.5"), "responses", target)
+        check(legal_streams.sse(again), asked(target, *WEATHER, model="kimi-k2.5"), "responses", target)
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
@@ -797,8 +797,8 @@ def test_numbers_go_on() -> None:
     """Events that are numbered here are numbered behind a run as well, and so is what the upstream does not number."""
     body = stream([*pieces(PROSE, 1), *pieces(KIMI.format('{"description": "x"}'), 2)])
     check(body, asked("responses", *WEATHER), "chat", "responses")
-    numbered = legal.sse(legal.responses(legal.say(*pieces(PROSE, 1), *pieces(LEAKS["kimi"][1], 2))))
-    bare = legal.sse([{k: v for k, v in each.items() if k != "sequence_number"} for each in legal.responses(legal.say(*pieces(PROSE, 1), *pieces(LEAKS["kimi"][1], 2)))])
+    numbered = legal_streams.sse(legal_streams.responses(legal_streams.say(*pieces(PROSE, 1), *pieces(LEAKS["kimi"][1], 2))))
+    bare = legal_streams.sse([{k: v for k, v in each.items() if k != "sequence_number"} for each in legal_streams.responses(legal_streams.say(*pieces(PROSE, 1), *pieces(LEAKS["kimi"][1], 2)))])
     for given_ in (numbered, bare):
         check(given_, asked("responses", *WEATHER), "responses", "responses")
 

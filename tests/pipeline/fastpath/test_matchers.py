@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from examples import examples
+from tests.support.example_counts import examples
 from toolmend.apis.shared.delta_template import DeltaTemplate, text_of
 from toolmend.apis.shared.delta_template_learner import learn, plain
 from toolmend.core.events import TextDelta

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import judge_chat
-import judge_messages
-import judge_responses
-import legal
-from examples import examples
-from streams import play, stream
+from tests.support import legal_streams
+from tests.support.example_counts import examples
+from tests.support.judges import chat_strict
+from tests.support.judges import messages as messages_judge
+from tests.support.judges import responses as responses_judge
+from tests.support.streams import play, stream
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.pipeline.pipeline import Pipeline
@@ -71,16 +71,16 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "messages": {"max_tokens": 9, "messages": [], "tools": [{"name": "f", "input_schema": SCHEMA}]},
     "responses": {"input": "hi", "tools": [{"type": "function", "name": "f", "parameters": SCHEMA}]},
 }
-JUDGES = {"chat": judge_chat.read, "messages": judge_messages.read, "responses": judge_responses.read}
+JUDGES = {"chat": chat_strict.read, "messages": messages_judge.read, "responses": responses_judge.read}
 
 
 def body(api: str, text: str, size: int = 4) -> bytes:
     """A whole answer with a call whose arguments come in pieces."""
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     if api == "messages":
-        return legal.sse(legal.messages(legal.tool("toolu_1", "f", *pieces), stop="tool_use"))
+        return legal_streams.sse(legal_streams.messages(legal_streams.tool("toolu_1", "f", *pieces), stop="tool_use"))
     if api == "responses":
-        return legal.sse(legal.numbered(legal.responses(legal.call("call_1", "f", *pieces))))
+        return legal_streams.sse(legal_streams.numbered(legal_streams.responses(legal_streams.call("call_1", "f", *pieces))))
     entries: list[dict[str, Any]] = [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}]
     entries += [{"index": 0, "function": {"arguments": piece}} for piece in pieces]
     return stream([{"tool_calls": [entry]} for entry in entries], finish="tool_calls")
@@ -128,7 +128,7 @@ def test_two_calls_at_once(first: str, second: str, want: list[dict[str, Any]] |
             entries += [{"index": index, **named, "function": function}] if text[at:] else []
     given = stream([{"tool_calls": [entry]} for entry in entries], finish="tool_calls")
     out = made("chat", [given])
-    assert out == given if want is None else [call.value for call in judge_chat.read(out).calls] == want
+    assert out == given if want is None else [call.value for call in chat_strict.read(out).calls] == want
     assert made("chat", [given[at : at + 1] for at in range(len(given))]) == out
 
 

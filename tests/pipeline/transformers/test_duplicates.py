@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from chunking import cuts
-from judge import read
-from patterns.irregular import CITY, REQUEST, ZONE, calls, entry
-from patterns.kimi import A, B, C
-from streams import chunk, event, pieces, play, stream
+from tests.patterns.irregular import CITY, REQUEST, ZONE, calls, entry
+from tests.patterns.kimi import A, B, C
+from tests.support.cuts import cuts
+from tests.support.judges.chat import read
+from tests.support.streams import chunk, event, pieces, play, stream
 from toolmend.core.events import Event, Finish, Frame, MessageEnd, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.pipeline.transformers import duplicates

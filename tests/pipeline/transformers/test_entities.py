@@ -2,8 +2,8 @@
 
 import json
 
-from judge import read
-from streams import request, stream, tool
+from tests.support.judges.chat import read
+from tests.support.streams import request, stream, tool
 from toolmend.pipeline.pipeline import Pipeline
 
 OFFER = request(tool("bash", command={"type": "string"}), model="grok-4.1-fast")

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from chunking import cuts
-from judge import read
-from patterns.irregular import CITY, REQUEST, first, more
-from patterns.kimi import ONE
-from streams import META, chunk, event, play
+from tests.patterns.irregular import CITY, REQUEST, first, more
+from tests.patterns.kimi import ONE
+from tests.support.cuts import cuts
+from tests.support.judges.chat import read
+from tests.support.streams import META, chunk, event, play
 from toolmend.core.events import Finish, Frame, MessageEnd, TextDelta, ToolCallEnd, ToolCallStart
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.pipeline.transformers.finish import FinishReason

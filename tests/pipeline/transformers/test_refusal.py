@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-import legal
-from answers import Answer
-from chunking import cuts
-from spoken import JUDGES, WEATHER, Text, asked, speak, tell
-from streams import chunk, event, play
+from tests.support import legal_streams
+from tests.support.answers import Answer
+from tests.support.cuts import cuts
+from tests.support.streams import chunk, event, play
+from tests.support.upstream_answers import JUDGES, WEATHER, Text, asked, speak, tell
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.pipeline.transformers.refusal import CUT, DECLINED
 
@@ -18,9 +18,9 @@ CODEX = {"client_metadata": {"x-codex-turn-metadata": "{}"}}
 
 
 def of_messages(*blocks: Any, **details: Any) -> bytes:
-    events = legal.messages(*blocks, stop="refusal")
+    events = legal_streams.messages(*blocks, stop="refusal")
     events[-2]["delta"]["stop_details"] = {"type": "refusal", "category": "cyber", "explanation": WHY, **details}
-    return legal.sse(events)
+    return legal_streams.sse(events)
 
 
 def of_chat(**message: Any) -> bytes:
@@ -29,7 +29,7 @@ def of_chat(**message: Any) -> bytes:
 
 
 def of_responses() -> bytes:
-    return legal.sse(legal.responses(legal.refuse(WHY[:5], WHY[5:])))
+    return legal_streams.sse(legal_streams.responses(legal_streams.refuse(WHY[:5], WHY[5:])))
 
 
 def read(source: str, target: str, body: bytes, **more: Any) -> Answer:
@@ -53,7 +53,7 @@ def test_why_messages_declines() -> None:
     assert said(read("messages", "chat", of_messages())) == ("", WHY, "content_filter")
     assert said(read("messages", "responses", of_messages())) == ("", WHY, "incomplete/content_filter")
     assert said(read("messages", "responses", of_messages(), **CODEX)) == (WHY, "", "completed")
-    begun = of_messages(legal.text("Let me see."))
+    begun = of_messages(legal_streams.text("Let me see."))
     assert said(read("messages", "chat", begun)) == ("Let me see.", WHY, "content_filter")
     answer = read("messages", "responses", begun, **CODEX)
     assert (answer.text, answer.stop_reason) == (f"Let me see.{WHY}", "completed")
@@ -93,15 +93,15 @@ def test_a_filter_behind_text(source: str) -> None:
 @pytest.mark.parametrize("code", ["cyber_policy", "bio_policy", "invalid_prompt", "misalignment_policy_violation"])
 def test_a_policy_of_responses_is_an_error(code: str) -> None:
     failed = json.loads(tell("responses", [])) | {"status": "failed", "error": {"code": code, "message": "No."}}
-    body = legal.sse([{"type": "response.failed", "sequence_number": 0, "response": failed}])
+    body = legal_streams.sse([{"type": "response.failed", "sequence_number": 0, "response": failed}])
     answer = JUDGES["messages"].read(play(lambda: Pipeline(asked("messages"), source="responses", target="messages"), [body]))
     assert answer.error == {"type": "invalid_request_error", "message": "No."}
 
 
 def test_other_reasons_of_responses() -> None:
     for reason, stop in (("max_messages", "end_turn"), ("steered", "end_turn"), ("max_output_tokens", "max_tokens")):
-        body = legal.sse(legal.responses(legal.say("Hi"), status="incomplete", reason=reason))
+        body = legal_streams.sse(legal_streams.responses(legal_streams.say("Hi"), status="incomplete", reason=reason))
         assert read("responses", "messages", body).stop_reason == stop
     for stop in ("pause_turn", "model_context_window_exceeded"):
-        body = legal.sse(legal.messages(legal.text("Hi"), stop=stop))
+        body = legal_streams.sse(legal_streams.messages(legal_streams.text("Hi"), stop=stop))
         assert read("messages", "chat", body).stop_reason == ("stop" if stop == "pause_turn" else "length")

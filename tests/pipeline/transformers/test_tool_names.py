@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from streams import event as sse
+from tests.support.streams import event as sse
 from toolmend.core.events import (
     Event,
     Finish,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from spoken import APIS, JUDGES, WEATHER, Asked, asked, speak, tell
-from streams import play
+from tests.support.streams import play
+from tests.support.upstream_answers import APIS, JUDGES, WEATHER, Asked, asked, speak, tell
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import translate
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from tests.support.paths import ROOT
 from toolmend.cli import main
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.bootstrap import ALERTS, Listener, Plan, bootstrap
@@ -115,7 +116,7 @@ def test_a_reason_stands_once_beside_its_value() -> None:
 
 
 def test_the_page_names_what_to_alert_on() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "envoy.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "envoy.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` | {what} |" in page for name, what in ALERTS.items())
 
 

@@ -9,8 +9,8 @@ from mitmproxy.test import taddons, tflow
 from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
-import judge_responses
-from spoken import Asked, Text, speak
+from tests.support.judges import responses as responses_judge
+from tests.support.upstream_answers import Asked, Text, speak
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.proxy.addon import Toolmend
 from toolmend.proxy.websocket.socket_frames import frames_of
@@ -154,7 +154,7 @@ def test_a_binary_frame_overtakes_nothing(playing: Playing, at: int, content: by
             assert got == [*answer[:at], content, *answer[at:]]
             continue
         got.remove(content)
-        heard = judge_responses.read(b"".join(b"event: %b\ndata: %b\n\n" % (json.loads(frame)["type"].encode(), frame) for frame in got))
+        heard = responses_judge.read(b"".join(b"event: %b\ndata: %b\n\n" % (json.loads(frame)["type"].encode(), frame) for frame in got))
         assert heard.asked == [("a", {})]
         assert not [fault for fault in heard.faults if not fault.startswith("an empty ")]  # it came between its begin and its text
 

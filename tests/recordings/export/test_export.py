@@ -11,13 +11,13 @@ import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader
 
-from judge_har import faults
+from tests.support.judges.har import faults
+from tests.support.paths import FLOWS
 from toolmend.recordings.export.export import sides
 from toolmend.recordings.export.flow_file import write
 from toolmend.recordings.export.har import har
 from toolmend.recordings.read.replay import RecordingError, find
 
-FLOWS = Path(__file__).parent.parent / "flows"
 FIXTURE = find(FLOWS / "kimi")[0]
 REQUEST = [["Host", "llm.example"], ["Authorization", "[REDACTED]"], ["Content-Length", "9"], ["Content-Type", "application/json"]]
 RESPONSE = [["content-type", "text/event-stream"], ["transfer-encoding", "chunked"], ["content-encoding", "br"], ["x-request-id", "r1"]]

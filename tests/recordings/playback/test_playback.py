@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from judge_messages import read as read_messages
-from streams import WEATHER, stream
+from tests.support.judges.messages import read as read_messages
+from tests.support.paths import FLOWS
+from tests.support.streams import WEATHER, stream
 from toolmend.apis.shared.errors import Fault
 from toolmend.recordings.playback.playback import Player, Side, local, refusal, script, shelf, take
 from toolmend.recordings.playback.server import Request, Script
 from toolmend.recordings.read.library import entry
 from toolmend.recordings.read.replay import RecordingError, find, load, replay
 
-FLOWS = Path(__file__).parent.parent / "flows"
 FIXTURES = {str(folder.relative_to(FLOWS)): folder for folder in find(FLOWS)}
 META: dict[str, Any] = {
     "format": 1,

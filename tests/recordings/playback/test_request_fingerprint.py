@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams import tool
+from tests.support.streams import tool
 from toolmend.recordings.playback.request_fingerprint import MAX_SHOWN, MAX_TEXT, ask_of
 
 CHAT = "/v1/chat/completions"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams import tool
+from tests.support.streams import tool
 from toolmend.recordings.playback.request_fingerprint import Ask, ask_of
 from toolmend.recordings.playback.request_matching import Miss, Shelf, Take
 

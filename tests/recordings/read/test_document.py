@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from kept import META, in_events, keep
-from other_streams import converse, gemini_request, ollama_request
-from spoken import APIS, PAIRS, Asked, Text, Thought, asked, speak, tell
-from streams import WEATHER, chunk, event, request, stream
+from tests.support.other_api_streams import converse, gemini_request, ollama_request
+from tests.support.paths import FLOWS
+from tests.support.recordings import META, in_events, keep
+from tests.support.streams import WEATHER, chunk, event, request, stream
+from tests.support.upstream_answers import APIS, PAIRS, Asked, Text, Thought, asked, speak, tell
 from toolmend.cli.views.page import render
 from toolmend.cli.views.terminal_view import print_view
 from toolmend.recordings.read import replay
@@ -48,7 +49,6 @@ OLLAMA["messages"] = [
     {"role": "assistant", "content": "", "thinking": "Hm", "tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}]},
     {"role": "tool", "tool_name": "get_weather", "content": "rain"},
 ]
-FLOWS = Path(__file__).parent.parent / "flows"
 KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
 END = "<|tool_call_end|><|tool_calls_section_end|>"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams import event
+from tests.support.streams import event
 from toolmend.recordings.read.event_diff import MAX_EVENTS, WIDTH, diff
 
 

@@ -2,18 +2,17 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from patterns.kimi import PATTERNS
-from streams import WEATHER, body_of, stream
+from tests.patterns.kimi import PATTERNS
+from tests.support.paths import FLOWS
+from tests.support.streams import WEATHER, body_of, stream
 from toolmend.recordings.read import replay
 from toolmend.recordings.read.explanation import MAX_TEXT, Change, changes
 from toolmend.recordings.read.replay import Recording
 
-FLOWS = Path(__file__).parents[1] / "flows"
 LEAK = "".join(PATTERNS["no-section"].deltas)
 WENT = "text 'Now: '; call 0 get_weather (functions.get_weather:0) {\"city\": \"Beijing\"}; finish reason tool_calls"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from patterns import recorded_patterns
-from streams import body_of, chunk, event, stream
+from tests.patterns import recorded_patterns
+from tests.support.streams import body_of, chunk, event, stream
 from toolmend.apis import APIS
 from toolmend.core.tools import OF
 from toolmend.pipeline.pipeline import Pipeline

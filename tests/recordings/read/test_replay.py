@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chunking import at_every_place
-from other_streams import recorded_streams
-from patterns import recorded_patterns
+from tests.patterns import recorded_patterns
+from tests.support.cuts import at_every_place
+from tests.support.other_api_streams import recorded_streams
+from tests.support.paths import FLOWS
 from toolmend.apis.decode_failure_event import UNREADABLE
 from toolmend.dialects import DIALECTS
 from toolmend.pipeline.pipeline import Pipeline
@@ -16,7 +17,6 @@ from toolmend.recordings.fixtures.verification import check
 from toolmend.recordings.read import replay
 from toolmend.recordings.read.event_diff import diff
 
-FLOWS = Path(__file__).parent.parent / "flows"
 RECORDINGS = {str(folder.relative_to(FLOWS)): folder for folder in replay.find(FLOWS)}
 SPLITS = 8
 """Two-way splits of each, beside the cuts at every place."""

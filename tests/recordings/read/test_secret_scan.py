@@ -12,15 +12,15 @@ from urllib.parse import quote
 
 import pytest
 
-from chunking import DEEP
-from streams import chunk, event, stream
-from test_echo_frames import message
-from token_shapes import SHAPES, token
+from tests.secrets.test_echo_frames import message
+from tests.support.cuts import DEEP
+from tests.support.key_samples import SHAPES, token
+from tests.support.paths import FLOWS
+from tests.support.streams import chunk, event, stream
 from toolmend.recordings.read.secret_scan import credentials, scan
 from toolmend.secrets.key_patterns import KEYS
 
 BASE62 = string.ascii_letters + string.digits
-FLOWS = Path(__file__).parents[1] / "flows"
 PREFIXES = tuple(literal for literal, _ in KEYS)
 SECRET = "hunter2-B8xk/29+Ls"
 

@@ -13,10 +13,11 @@ import fsspec
 import httpx
 import pytest
 
-from kept import META, in_events, keep
-from stores import BOOM, Trying, emptied
-from streams import stream
-from test_cli_flows import no_settings, say  # noqa: F401  the fixture works by being here
+from tests.cli.commands.test_flows import no_settings, say  # noqa: F401  the fixture works by being here
+from tests.support.paths import ADDON
+from tests.support.recordings import META, in_events, keep
+from tests.support.stores import BOOM, Trying, emptied
+from tests.support.streams import stream
 from toolmend.cli import main
 from toolmend.cli.doctor import disk
 from toolmend.cli.doctor.finding import Machine
@@ -27,7 +28,6 @@ from toolmend.recordings.read.library import MAX_SMALL, Entry, NotFound, entries
 from toolmend.recordings.read.store import MAX_TOLD, Store, StoreError, why
 from toolmend.recordings.write.spool import home
 
-ADDON = Path(__file__).parents[1] / "addon"
 URL = "trying://bucket/team"
 LEAK = stream(
     [

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import FLOWS
 from toolmend.recordings.fixtures.verification import check
 from toolmend.recordings.read import library, replay
 
-FLOWS = Path(__file__).parent.parent / "flows"
 FOLDER = FLOWS / "kimi" / "no-arguments"
 FILES = sorted(path.name for path in FOLDER.iterdir())
 

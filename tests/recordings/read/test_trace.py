@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import FLOWS
 from toolmend.recordings.read import replay
 from toolmend.recordings.read.trace import steps
 
-FLOWS = Path(__file__).parent.parent / "flows"
 FOLDERS = [*replay.find(FLOWS / "kimi")[:12], *replay.find(FLOWS / "irregular"), *replay.find(FLOWS / "qwen")]
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.paths import ADDON, ROOT
 from toolmend import __version__
 from toolmend.config.retention import Keep
 from toolmend.core.exchange_record import ExchangeRecord
@@ -1439,8 +1440,8 @@ PRELUDE = f"""
 import sys, time, resource, threading
 
 from pathlib import Path
-sys.path[:0] = [{str(Path(__file__).parents[1] / "addon")!r}, {str(Path(__file__).parent)!r}]
-from test_recorder import *
+sys.path[:0] = [{str(ADDON)!r}, {str(ROOT)!r}]
+from tests.recordings.write.test_recorder import *
 root = Path(sys.argv[1])
 log = []
 recorder = Recorder(root, log.append)

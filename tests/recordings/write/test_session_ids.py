@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.agent_requests import CLAUDE_CODE
+from tests.support.agent_requests import CLAUDE_CODE
 from toolmend.recordings.write import session_ids
 from toolmend.recordings.write.session_ids import KEY, kept, own_key, session_of
 

@@ -16,8 +16,9 @@ import pytest
 from mitmproxy import ctx
 from mitmproxy.test import taddons
 
-from stores import BOOM, Trying, emptied, failing, stored
-from test_recorder import EXCHANGE, KEY, all_done, event, files, meta, record, wait_for
+from tests.recordings.write.test_recorder import EXCHANGE, KEY, all_done, event, files, meta, record, wait_for
+from tests.support.paths import ADDON, ROOT
+from tests.support.stores import BOOM, Trying, emptied, failing, stored
 from toolmend.config.retention import Keep
 from toolmend.config.settings import Settings
 from toolmend.config.store_url import StoreUrl
@@ -27,7 +28,6 @@ from toolmend.recordings.write import spool as module
 from toolmend.recordings.write.recorder import LiveRecording, Recorder
 from toolmend.recordings.write.spool import FIRST, LONGEST, Spool, home, pause
 
-ADDON = Path(__file__).parents[1] / "addon"
 URL = StoreUrl("trying://bucket/team")
 
 
@@ -143,8 +143,8 @@ def test_what_was_left_is_taken_up_by_the_next(start: Callable[..., Worker]) -> 
 
 CRASHING = """
 import sys
-from test_recorder import EXCHANGE, event, record
-from test_spool import Worker
+from tests.recordings.write.test_recorder import EXCHANGE, event, record
+from tests.recordings.write.test_spool import Worker
 worker = Worker()
 recording = worker.recorder.start(EXCHANGE)
 recording.passed(event("half"), b"")
@@ -154,7 +154,7 @@ sys.stdin.read()
 
 
 def test_a_process_that_writes_keeps_its_own_until_it_is_killed(start: Callable[..., Worker]) -> None:
-    env = os.environ | {"PYTHONPATH": f"{ADDON}{os.pathsep}{Path(__file__).parent}"}
+    env = os.environ | {"PYTHONPATH": f"{ADDON}{os.pathsep}{ROOT}"}
     line = [sys.executable, "-c", CRASHING]
     with subprocess.Popen(line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

@@ -1,4 +1,4 @@
-"""The strict reader of a Chat Completions answer that was written anew: judge.py's, and what holds of a stream as a whole.
+"""The strict reader of a Chat Completions answer that was written anew: support/judges/chat.py's, and what holds of a stream as a whole.
 
 All chunks carry the same id, object, created and model; a finish_reason once; usage in a chunk without choices; [DONE] at the
 end, or an error object and nothing behind it.
@@ -9,8 +9,8 @@ Rule of this file: it shares no code with toolmend.
 import json
 from typing import Any
 
-import judge
-from answers import Answer, Call, is_count, is_object
+from tests.support.answers import Answer, Call, is_count, is_object
+from tests.support.judges import chat as chat_judge
 
 REASONS = frozenset({"stop", "length", "tool_calls", "content_filter"})
 SAME = ("id", "object", "created", "model")
@@ -20,8 +20,8 @@ COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 def read(body: bytes) -> Answer:
     """Folds a stream, and notes every fault."""
     answer = Answer()
-    found = judge.events(body)
-    folded = judge.read(body)
+    found = chat_judge.events(body)
+    folded = chat_judge.read(body)
     answer.faults += folded.all_faults + [f"data that is no JSON: {data!r}" for data in folded.other]
     chunks = [json.loads(data) for data in found if data != "[DONE]" and data not in folded.other]
     heads = {json.dumps([chunk.get(name) for name in SAME]) for chunk in chunks if "error" not in chunk}

@@ -10,7 +10,7 @@ Rule of this file: it shares no code with toolmend.
 import json
 from typing import Any
 
-from answers import Answer, Call, events, is_count, is_object
+from tests.support.answers import Answer, Call, events, is_count, is_object
 
 STOP_REASONS = frozenset(
     {"compaction", "end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"}

@@ -10,7 +10,7 @@ Rule of this file: it shares no code with toolmend.
 import json
 from typing import Any
 
-from answers import Answer, Call, events, is_count, is_object
+from tests.support.answers import Answer, Call, events, is_count, is_object
 
 REQUIRED = ("id", "object", "created_at", "status", "model", "output", "parallel_tool_calls", "tool_choice", "tools")
 """The fields of a response object that a client may rely on."""
