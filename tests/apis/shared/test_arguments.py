@@ -197,6 +197,7 @@ def test_a_string_that_is_held_has_a_bound() -> None:
 
 
 def test_missing_brackets_are_added_where_the_call_is_complete() -> None:
+    """With what is held because of them, which is unchanged if it cannot be repaired."""
     tools = of_chat({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}}]})
     for text, lacks in {
         '{"a": [1, {"b": "}"': "}]}",
@@ -206,7 +207,9 @@ def test_missing_brackets_are_added_where_the_call_is_complete() -> None:
         '{"a": tru': "",
         '{"b": 1': "",
         '{"a": 1}': "",
-        '{"a": 1, b': "",
+        '{"a": 1, b': "b",
+        '{"a": 1, b: [2': '"b": [2]}',
+        "{'b': 1": "'b': 1",
     }.items():
         for pieces in cuts(text):
             arguments = Arguments()

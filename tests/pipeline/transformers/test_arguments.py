@@ -56,6 +56,13 @@ MENDED: dict[str, dict[str, Any]] = {
     '{"b": "1",': {"b": 1},
     "{'a': 'x', 'd': [1": {"a": "x", "d": [1]},
     '{"d": [1, 2}': {"d": [1, 2]},
+    '{"d": (1, 2), "a": "x"}': {"d": [1, 2], "a": "x"},
+    '{"a": "x" "b": 1}': {"a": "x", "b": 1},
+    '{\n"b": 1\n"d": [1]\n"a": "x"\n}': {"b": 1, "d": [1], "a": "x"},
+    '// both\n# of them\n{"a": "x"}': {"a": "x"},
+    '/* a */ {"a": "x"}': {"a": "x"},
+    '\ufeff{"a": "x"}': {"a": "x"},
+    json.dumps(json.dumps('{"a": "x"}')): {"a": "x"},
 }
 STAY = (
     '{"b": "007", "c": "yes", "d": "1, 2", "g": "1", "h": "", "i": "6", "m": "5"}',
@@ -65,6 +72,9 @@ STAY = (
     '{ "a" : "http://x/#y" ,\n\t"d" : [ 1 , 2 ] , "c" : false }',
 )
 """Their frames leave as they came."""
+
+BROKEN = ('{"a" "b": 1}', '{"a" "b"}', '{"b": (1)}', '{"a": f("x", 1)}', '{"a": "x"; "b": 1}', '{"d": [1 2]}', '{"a": """x"""}', '{"a": x}', "[1, 2]", '"x"')
+"""Not repaired: what they mean would be a guess."""
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "chat": {"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]},
@@ -112,6 +122,13 @@ def test_what_has_no_other_reading_stays(text: str, api: str) -> None:
         assert made(api, [given[at : at + 1] for at in range(len(given))]) == given
 
 
+@pytest.mark.parametrize("api", REQUESTS)
+@pytest.mark.parametrize("text", BROKEN)
+def test_broken_arguments_are_unchanged(text: str, api: str) -> None:
+    for size in (1, 3, len(text)):
+        assert [call.arguments for call in JUDGES[api](made(api, [body(api, text, size)])).calls] == [text], size
+
+
 @pytest.mark.parametrize(
     ("first", "second", "want"),
     [
@@ -133,8 +150,8 @@ def test_two_calls_at_once(first: str, second: str, want: list[dict[str, Any]] |
 
 
 @pytest.mark.parametrize("api", REQUESTS)
-def test_brackets_are_not_added_to_a_call_that_is_cut(api: str) -> None:
-    text = '{"a": "x", "b": 1'
+@pytest.mark.parametrize("text", ['{"a": "x", "b": 1', "{'a': 'x', 'b': 1", '{"a": "x", "d": (1, 2'])
+def test_brackets_are_not_added_to_a_call_that_is_cut(api: str, text: str) -> None:
     given = body(api, text)
     ends = {
         "chat": [(b'"finish_reason": "tool_calls"', b'"finish_reason": "length"')],
@@ -144,7 +161,9 @@ def test_brackets_are_not_added_to_a_call_that_is_cut(api: str) -> None:
     for right, cut in ends[api]:
         assert right in given
         given = given.replace(right, cut)
-    assert json.dumps(text + "}")[1:-1].encode() not in made(api, [given])
+    out = made(api, [given])
+    assert [call.arguments for call in JUDGES[api](out).calls] == [text]
+    assert made(api, [given[at : at + 1] for at in range(len(given))]) == out
 
 
 @pytest.mark.parametrize("api", REQUESTS)

@@ -192,10 +192,13 @@ class MessagesDecoder:
             self._settle(events, broken=broken)
         self._open.clear()
         self._settle(events, broken=broken)
-        for block in left if called else ():
-            if block.call is not None and (rest := block.body.closing(block.beginning.getvalue(), self._reply.tools, block.name)):
-                events += (ToolCallDelta(block.call, rest), ToolCallEnd(block.call))
-                self.mended(block.body.rule)
+        for block in left:
+            if block.call is None or not (called or block.body.holds):
+                continue
+            body, sent = block.body, block.beginning.getvalue()
+            if rest := body.closing(sent, self._reply.tools, block.name) if called else body.end(broken=True):
+                events += (ToolCallDelta(block.call, rest), *((ToolCallEnd(block.call),) if body.complete else ()))
+                self.mended(body.rule)
 
     def whole(self, content: Mapping[str, Any], events: list[Event]) -> None:
         """Decodes a block of a whole message."""
@@ -348,7 +351,7 @@ class MessagesDecoder:
         if not block.begun and block.input and isinstance(block.input, dict | str):
             text = block.input if isinstance(block.input, str) else json_text.dumps(block.input)
             self._add_arguments(block, block.call, text, events)
-        if (block.begun or block.body.named) and (rest := block.body.end(broken=False)):
+        if (block.begun or block.body.named) and (rest := block.body.end(broken=False, last=False)):
             events.append(ToolCallDelta(block.call, rest))
             self.mended(block.body.rule)
         if block.body.complete:

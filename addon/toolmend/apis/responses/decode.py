@@ -355,8 +355,8 @@ class ResponsesDecoder:
             self._read_name(item, wire)
             self._done(CALLS[item.type], item, wire, complete=wire.get("status") != "incomplete")
             self._infer_tool(item, complete=wire.get("status") != "incomplete")
-            if wire.get("status") == "completed":
-                self._complete_call(item)
+            if (status := wire.get("status")) == "completed" or item.arguments.holds:
+                self._complete_call(item, complete=status != "incomplete")
             return
         for holder in ("summary", "content"):
             parts = parts_of(wire, holder)
@@ -441,20 +441,22 @@ class ResponsesDecoder:
             self._fired("arguments")
             complete = False
         if shape is not INPUT:
-            self._add_arguments(item, item.arguments.end(broken=not complete))
+            self._add_arguments(item, item.arguments.end(broken=not complete, last=False))
             complete = complete and (item.arguments.complete or isinstance(_value("".join(item.sent)), dict))
         item.ended = True
         if complete:
             self._events.append(ToolCallEnd(item.index))
 
-    def _complete_call(self, item: ItemState) -> None:
-        """Adds missing brackets to a call that the upstream calls completed."""
+    def _complete_call(self, item: ItemState, *, complete: bool) -> None:
+        """Adds missing brackets to a call that the upstream calls completed; else emits what is held because of them."""
         if item.type == ARGUMENTS.item and item.index >= 0 and item.ended:
-            rest = item.arguments.closing("".join(item.sent), self._tools, item.name)
+            given = item.arguments
+            rest = given.closing("".join(item.sent), self._tools, item.name) if complete else given.end(broken=True)
             if rest:
                 self._mended(item.arguments.rule)
                 self._add_arguments(item, rest)
-                self._events.append(ToolCallEnd(item.index))
+                if given.complete:
+                    self._events.append(ToolCallEnd(item.index))
 
     def _infer_tool(self, item: ItemState, *, complete: bool) -> None:
         """Ends a call without a name: it belongs to the only tool that its arguments fit, or becomes text."""
@@ -519,6 +521,8 @@ class ResponsesDecoder:
             if item.type in CALLS:
                 self._end(item, CALLS[item.type], None, complete=complete)
                 self._infer_tool(item, complete=complete)
+                if item.arguments.holds:
+                    self._complete_call(item, complete=complete)
 
 
 def _value(text: str) -> Any:

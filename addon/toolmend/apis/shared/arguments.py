@@ -29,11 +29,16 @@ MAX_OPENING = 128
 MAX_STRING = 1024 * 1024
 """Characters of arguments that are one JSON string, which is held up to its end."""
 
-_OPENING = re.compile(r"(?:(?:```[ \t]*\w*|(?i:json)\b:?|<[^<>{}\s]{1,64}>)\s*)+\{")
+MOST_STRINGS = 4
+"""Strings within one another, the innermost an object."""
+
+_OPENING = re.compile(
+    r"\ufeff?\s*(?:(?:```[ \t]*\w*|(?i:json)\b:?|<[^<>{}\s]{1,64}>|(?://|\#)[^\n]*\n|/\*[^*]*\*/)\s*)*\{"
+)
 MAX_IRREGULAR = 256 * 1024
 """Characters of an object from where it is not JSON; repairing that many takes half a second at most."""
 
-_OUTSIDE = re.compile(r"""["{}\[\]'/#A-Za-z_$]""")
+_OUTSIDE = re.compile(r"""["{}\[\]('/#A-Za-z_$]""")
 _WORD_END = re.compile(r"[\w$]*")
 _PYTHON = ("True", "False", "None")
 _CLOSES = {"{": "}", "[": "]"}
@@ -44,7 +49,7 @@ class Arguments:
     """The arguments of one call. `complete`: they are a whole object, and further text is trailing."""
 
     __slots__ = (
-        *("_before", "_escaped", "_held", "_in_string", "_open", "_quote", "_read", "_size"),
+        *("_before", "_escaped", "_held", "_in_string", "_names", "_open", "_quote", "_read", "_size"),
         *("as_is", "complete", "demands", "named", "rule"),
     )
 
@@ -58,6 +63,7 @@ class Arguments:
         self._size = 0  # of held text
         self._open: list[str] = []  # brackets
         self._before = ""  # the last character outside of strings that is not white space
+        self._names = False  # the last string is a member's name
         self._quote = False  # the last character inside the string is an apostrophe
         self._in_string = False
         self._escaped = False  # the text ended between a backslash and the escaped character
@@ -89,13 +95,18 @@ class Arguments:
         """Whether the text ends inside a string, possibly within an escape."""
         return self._in_string
 
-    def end(self, *, broken: bool) -> str:
+    def end(self, *, broken: bool, last: bool = True) -> str:
         """Ends the arguments. Returns the rest for the client.
 
         Empty arguments, and `null`, become `{}` unless the call was broken off.
+
+        Args:
+            broken: The call was broken off.
+            last: False if that is not known yet: what lacks brackets is held until `closing`, or the last `end`.
         """
         if self._read == self._irregular:
-            return self._repaired(ended=not broken)
+            rest = self._repaired(ended=last and not broken)
+            return self._end_irregular(rest) if last or rest is not None else ""
         self.rule = "arguments"
         if self.as_is and self._read == self._unchanged:
             self.complete = not broken
@@ -107,15 +118,19 @@ class Arguments:
         return self.named or "{}"
 
     def closing(self, sent: str, tools: Tools, name: str) -> str:
-        """Returns the brackets that a call lacks at its end; "" if more is missing, or something that the tool requires.
+        """Returns what a call lacks at its end: brackets, and before them what is held because of these.
 
-        The upstream calls the call complete, and no more text follows.
+        It is "", or what is held unchanged, if more is missing, or something that the tool requires. The upstream calls the call
+        complete, and no more text follows.
 
         Args:
             sent: All that `feed` returned for the client.
             tools: The offered tools.
             name: The tool's name.
         """
+        if self._read == self._irregular:
+            rest = self._repaired(ended=True)
+            return self._end_irregular(rest if rest and tools.has_required(name, sent + rest) else None)
         if self.complete or self._read != self._object or self._held:
             return ""
         added = closers(sent)
@@ -147,7 +162,7 @@ class Arguments:
                 self._read = self._unchanged
             case "{":
                 self._read = self._brace
-            case "`" | "<" | "j" | "J":
+            case "`" | "<" | "j" | "J" | "/" | "#" | "\ufeff":
                 self._read = self._opening
             case '"':
                 self._read = self._string
@@ -179,12 +194,7 @@ class Arguments:
             return ("", "") if self._size < MAX_STRING else self._pass_unchanged()
         held = "".join(self._held)
         size = len(held) - len(text) + end
-        try:
-            value = str(json_text.loads(held[:size].encode()))
-            right = value.lstrip().startswith("{") and json_text.is_json(value.encode())
-        except (json_text.NotJSON, UnicodeEncodeError):
-            return self._pass_unchanged()
-        inner = value if right else repaired(value)
+        inner = _object_in(held[:size])
         if inner is None:
             return self._pass_unchanged()
         self._release()
@@ -241,14 +251,19 @@ class Arguments:
         self._hold(text)
         return ("", "") if self._size <= MAX_IRREGULAR else self._pass_unchanged()
 
-    def _repaired(self, *, ended: bool) -> str:
-        """Returns the rest of an object as JSON; unchanged if it cannot be repaired."""
-        held = self._release()
+    def _repaired(self, *, ended: bool) -> str | None:
+        """Returns the rest of an object as JSON; None if it cannot be repaired."""
+        held = "".join(self._held)
         first = self._before == "{" and len(self._open) == 1
         rest = object_of("{" + held) if first else None
         rest = rest and rest.removeprefix("{")
         for before in self._prefixes():
             rest = rest or repaired(held, before, ended=ended)
+        return rest
+
+    def _end_irregular(self, rest: str | None) -> str:
+        """Ends an object with its repaired rest; with what is held, if there is none."""
+        held = self._release()
         self.complete = rest is not None
         self._read = self._trailing if self.complete else self._unchanged
         return held if rest is None else rest
@@ -265,10 +280,10 @@ class Arguments:
                 yield start + key + value + ","
             case ":":
                 yield start + key
+            case '"' if self._names:
+                yield start + key[:-1]
             case _:
                 yield start + key + value
-                if key:  # after a name
-                    yield start + key[:-1]
 
     def _object(self, text: str) -> tuple[str, str]:
         if self._held:  # the start of a word
@@ -345,6 +360,11 @@ class Arguments:
                 at = match.end()
                 character = match.group()
                 if character == '"':
+                    before = self._last_before(text, at - 1)
+                    if before and (before in '"}]' or before.isalnum()):  # a comma is missing
+                        text = self._leave(text, at - 1)
+                        break
+                    self._names = before != ":" and opened[-1:] == ["{"]
                     in_string = True
                     continue
                 if character in "{[":
@@ -358,7 +378,7 @@ class Arguments:
                         text = self._leave(text, start)
                         break
                 else:
-                    before = "," if character in "'/#" else self._last_before(text, start)
+                    before = "," if character in "'/#(" else self._last_before(text, start)
                     word = _WORD_END.match(text, start)
                     assert word
                     at = word.end()
@@ -398,3 +418,18 @@ class Arguments:
         while end and text[end - 1] in " \t\r\n":
             end -= 1
         return text[end - 1] if end else self._before
+
+
+def _object_in(string: str) -> str | None:
+    """Returns the object in a JSON string, which may be in further strings; None if there is none."""
+    for _ in range(MOST_STRINGS):
+        try:
+            value = str(json_text.loads(string.encode()))
+            right = json_text.is_json(value.encode())
+        except (json_text.NotJSON, UnicodeEncodeError):
+            return None
+        if right and not value.lstrip().startswith("{"):
+            string = value
+        else:
+            return value if right else repaired(value)
+    return None
