@@ -49,7 +49,7 @@ MENDING = (
     "pipeline.fastpath.run_opener:RunOpener.open",
     "pipeline.fastpath.delta_run:DeltaRun.run",
     "pipeline.fastpath.delta_run:DeltaRun.read",
-    "pipeline.undelivered:UndeliveredInput.goes",
+    "pipeline.undelivered:UndeliveredInput.mark_sent",
     "pipeline.pipeline:Pipeline._fired",
     "pipeline.pipeline:Pipeline._read",
     "pipeline.stall_guard:StallGuard.__call__",

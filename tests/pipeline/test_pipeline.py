@@ -313,8 +313,8 @@ def test_comments_without_end_do_not_fill_the_memory(limit: str, most: int, size
     made, out = pipeline(), []
     for data in (begins, *map(b"".join, batched(comments, size)), ends):
         out.append(made.feed(data))
-        assert len(made._ledger._ahead) < 180
-        assert sum(map(len, made._ledger._came)) < 4500
+        assert len(made._undelivered._ahead) < 180
+        assert sum(map(len, made._undelivered._received)) < 4500
     given = b"".join(out) + made.close()
     assert "TooManyCommentsError" in str(made.error)
     assert sorted(given.split(b"\n\n")) == sorted(b"".join([begins, *comments, ends]).split(b"\n\n"))

@@ -15,7 +15,7 @@ from toolmend.cli.commands.rewrite import _line
 from toolmend.cli.doctor import Machine, disk
 from toolmend.core.fastclass import replace
 from toolmend.core.tools import Tools
-from toolmend.pipeline.suspects import MOST_SUSPECTS, MOST_TEXT, Sought, find, in_texts, remedy
+from toolmend.pipeline.suspects import MOST_SUSPECTS, MOST_TEXT, SuspectContext, find_suspects, in_texts, remedy
 from toolmend.recordings.harmless import texts
 from toolmend.recordings.read.library import entry
 from toolmend.recordings.write.recorder import Recorder
@@ -71,33 +71,33 @@ HARMLESS = (
 
 @pytest.mark.parametrize("text", SUSPECTS)
 def test_what_looks_like_a_call_is_suspected(text: str) -> None:
-    first = find(text, TOOLS, armed=["hermes"])[0]
+    first = find_suspects(text, TOOLS, armed=["hermes"])[0]
     assert (first.name, first.kind, first.dialect) == SUSPECTS[text]
     assert first.why
-    assert find("Fine.", TOOLS, reasoning=text)
+    assert find_suspects("Fine.", TOOLS, reasoning=text)
 
 
 def test_harmless_texts_are_not_suspected() -> None:
     every = [*HARMLESS, *texts(TOOLS)]
-    assert [text for text in every if find(text, TOOLS)] == []
+    assert [text for text in every if find_suspects(text, TOOLS)] == []
 
 
 def test_nothing_is_suspected_without_tools() -> None:
     for tools in (Tools(), Tools(known=False), Tools(OFFERED, forbidden=True)):
-        assert find(f"<tool_call>{ENVELOPE}</tool_call>", tools) == []
+        assert find_suspects(f"<tool_call>{ENVELOPE}</tool_call>", tools) == []
 
 
 def test_what_is_searched_and_found_is_bounded() -> None:
     text = f"<tool_call>{ENVELOPE}</tool_call>"
-    assert find(text + " " * MOST_TEXT, TOOLS) == []
+    assert find_suspects(text + " " * MOST_TEXT, TOOLS) == []
     many = "\n".join(text.replace("a.md", f"{number}") for number in range(50))
-    assert len(in_texts([(many, many)], Sought(TOOLS))) == MOST_SUSPECTS
+    assert len(in_texts([(many, many)], SuspectContext(TOOLS))) == MOST_SUSPECTS
 
 
 def test_what_would_mend_it() -> None:
-    missed = find(f"<tool_call>{ENVELOPE}</tool_call>", TOOLS)[0]
+    missed = find_suspects(f"<tool_call>{ENVELOPE}</tool_call>", TOOLS)[0]
     assert remedy(missed, "my-model", ("glm",)) == '[[provider]] with name = "my-model", models = ["my-model"], dialects = ["glm", "hermes"]'
-    assert "learn" in remedy(find('@read_file {"path":"a.md"}', TOOLS)[0], "", ())
+    assert "learn" in remedy(find_suspects('@read_file {"path":"a.md"}', TOOLS)[0], "", ())
 
 
 def test_rewrite_tells_the_suspects_of_a_line() -> None:
@@ -118,7 +118,7 @@ def test_a_recording_tells_its_suspects(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, print)
     recording = recorder.start(replace(EXCHANGE, request=json.dumps(ASKED).encode(), model="my-model"))
     recording.passed(stream([LEAK]), stream([LEAK]))
-    recording.finish("complete", sought=Sought(TOOLS))
+    recording.finish("complete", sought=SuspectContext(TOOLS))
     recorder.close()
     (told,) = json.loads((recording.folder / "meta.json").read_bytes())["suspects"]
     assert (told["name"], told["kind"], told["text"]) == ("read_file", "unknown_markup", LEAK)
@@ -127,7 +127,7 @@ def test_a_recording_tells_its_suspects(tmp_path: Path) -> None:
 
 @pytest.fixture
 def flows(tmp_path: Path) -> Path:
-    suspects = [one.told() for one in find(LEAK, TOOLS)]
+    suspects = [one.to_json() for one in find_suspects(LEAK, TOOLS)]
     now = datetime.now(UTC).isoformat()
     keep(tmp_path / "one", in_events(stream([LEAK])), ASKED, model="my-model", suspects=suspects, recorded_at=now)
     keep(tmp_path / "two", in_events(stream(["Fine."])), ASKED, model="my-model", recorded_at=now)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import cycle, pairwise
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, has_output
 from hypothesis import strategies as st
 
 from toolmend.core.sse import ServerSentEvent, SseDecoder
@@ -27,31 +27,31 @@ def begun(*events: ServerSentEvent) -> tuple[UndeliveredInput, list[bytes]]:
 
 def test_nothing_went_out() -> None:
     ledger, _ = begun(A, B)
-    assert b"".join(ledger.rest()) == A.raw + B.raw
+    assert b"".join(ledger.take_rest()) == A.raw + B.raw
 
 
 def test_what_went_out_is_answered_for() -> None:
     ledger, out = begun(A, B)
     out.append(b"A")
-    ledger.leave(A, out, given=True)
+    ledger.leave(A, out, has_output=True)
     out.append(b"half")  # it is not known what for
-    assert ledger.instead(out, b"") == [b"A", B.raw]
+    assert ledger.recover(out, b"") == [b"A", B.raw]
 
 
 def test_what_left_and_gave_nothing_waits_for_what_comes() -> None:
     ledger, out = begun(A, B)
-    ledger.leave(A, out, given=False)
-    assert b"".join(ledger.rest()) == A.raw + B.raw
+    ledger.leave(A, out, has_output=False)
+    assert b"".join(ledger.take_rest()) == A.raw + B.raw
     ledger, out = begun(A, B, C)
-    ledger.leave(A, out, given=False)
+    ledger.leave(A, out, has_output=False)
     out.append(b"AB")
-    ledger.leave(B, out, given=True)
-    assert ledger.instead(out, b"") == [b"AB", C.raw]
+    ledger.leave(B, out, has_output=True)
+    assert ledger.recover(out, b"") == [b"AB", C.raw]
 
 
 def test_a_chunk_that_was_not_begun_follows() -> None:
     ledger, _ = begun(A)
-    assert b"".join(ledger.instead([], B.raw)) == A.raw + B.raw
+    assert b"".join(ledger.recover([], B.raw)) == A.raw + B.raw
 
 
 def test_a_comment_that_went_ahead_does_not_come_again() -> None:
@@ -59,31 +59,31 @@ def test_a_comment_that_went_ahead_does_not_come_again() -> None:
     out = []
     ledger.begin(COMMENT.raw + B.raw, out)
     out.append(COMMENT.raw)
-    ledger.went_ahead(COMMENT.raw, out)
+    ledger.comment_sent(COMMENT.raw, out)
     ledger.enter(B)
     ledger.begin(C.raw, [])
-    assert b"".join(ledger.rest()) == A.raw + B.raw + C.raw
+    assert b"".join(ledger.take_rest()) == A.raw + B.raw + C.raw
 
 
 def test_comment_that_went_ahead_stays() -> None:
     ledger, _ = begun(A)
     ledger.begin(B.raw + COMMENT.raw, out := [COMMENT.raw])
     ledger.enter(B)
-    ledger.went_ahead(COMMENT.raw, out)
+    ledger.comment_sent(COMMENT.raw, out)
     ledger.begin(C.raw, out := [b"A"])
     ledger.enter(C)
-    ledger.leave(A, out, given=True)
+    ledger.leave(A, out, has_output=True)
     ledger.begin(b"", [])
-    assert b"".join(ledger.rest()) == B.raw + C.raw
+    assert b"".join(ledger.take_rest()) == B.raw + C.raw
 
 
 def test_a_comment_goes_ahead_of_what_left_and_gave_nothing() -> None:
     ledger, out = begun(A)
-    ledger.leave(A, out, given=False)
+    ledger.leave(A, out, has_output=False)
     ledger.begin(COMMENT.raw, out := [COMMENT.raw])
-    ledger.went_ahead(COMMENT.raw, out)
+    ledger.comment_sent(COMMENT.raw, out)
     ledger.begin(B.raw, out := [])
-    assert b"".join(ledger.rest()) == A.raw + B.raw
+    assert b"".join(ledger.take_rest()) == A.raw + B.raw
 
 
 def test_a_comment_of_the_call_that_fails_is_not_lost() -> None:
@@ -92,12 +92,12 @@ def test_a_comment_of_the_call_that_fails_is_not_lost() -> None:
         ledger, _ = begun(A)
         out = [COMMENT.raw]
         ledger.begin(COMMENT.raw + B.raw, out)
-        ledger.went_ahead(COMMENT.raw, out)
+        ledger.comment_sent(COMMENT.raw, out)
         if sure:
-            ledger.goes(out)
+            ledger.mark_sent(out)
         ledger.enter(B)
         expected = [COMMENT.raw, A.raw, B.raw] if sure else [A.raw + COMMENT.raw + B.raw]
-        assert ledger.instead(out, b"") == expected
+        assert ledger.recover(out, b"") == expected
 
 
 def test_what_is_answered_for_is_forgotten() -> None:
@@ -106,36 +106,36 @@ def test_what_is_answered_for_is_forgotten() -> None:
         ledger.begin(A.raw, out := [])
         ledger.enter(A)
         out.append(b"A")
-        ledger.leave(A, out, given=True)
+        ledger.leave(A, out, has_output=True)
     ledger.begin(B.raw, [])
-    assert ledger.rest() == [B.raw]
+    assert ledger.take_rest() == [B.raw]
 
 
 def test_what_settles_all() -> None:
     """Bytes that waited, and went out in no `out`; what comes behind them is answered for on its own."""
     ledger, out = UndeliveredInput(), list[bytes]()
     ledger.begin(A.raw + B.raw, out)
-    ledger.goes(out, len(A.raw))
-    ledger.settles()
-    assert b"".join(ledger.rest()) == b""
+    ledger.mark_sent(out, len(A.raw))
+    ledger.mark_all_sent()
+    assert b"".join(ledger.take_rest()) == b""
     ledger.begin(C.raw, [])
-    assert b"".join(ledger.instead([], B.raw)) == C.raw + B.raw
+    assert b"".join(ledger.recover([], B.raw)) == C.raw + B.raw
 
 
 def test_what_is_read_elsewhere_was_sure_before() -> None:
     ledger, out = UndeliveredInput(), list[bytes]()
     ledger.begin(A.raw + B.raw, out)
     out.append(A.raw)
-    ledger.goes(out, len(A.raw))
+    ledger.mark_sent(out, len(A.raw))
     ledger.enter(C)
-    ledger.leave(C, [C.raw], given=True)
-    ledger.was_read()
-    assert ledger.instead(out, b"") == [A.raw, B.raw]
+    ledger.leave(C, [C.raw], has_output=True)
+    ledger.ignore_reread()
+    assert ledger.recover(out, b"") == [A.raw, B.raw]
     ledger.begin(b"", out := [])
     out.append(B.raw)
-    ledger.goes(out, len(B.raw))  # and what comes behind is answered for on its own
+    ledger.mark_sent(out, len(B.raw))  # and what comes behind is answered for on its own
     ledger.begin(A.raw, [])
-    assert ledger.rest() == [A.raw]
+    assert ledger.take_rest() == [A.raw]
 
 
 def sent(chunks: Sequence[bytes], choices: Sequence[int], steps: int) -> list[bytes]:
@@ -152,7 +152,7 @@ def sent(chunks: Sequence[bytes], choices: Sequence[int], steps: int) -> list[by
                 if sse.data is None:
                     out.append(sse.raw)
                     next(step)
-                    made.went_ahead(sse.raw, out)
+                    made.comment_sent(sse.raw, out)
                 else:
                     made.enter(sse)
                     inside.append(sse)
@@ -163,20 +163,20 @@ def sent(chunks: Sequence[bytes], choices: Sequence[int], steps: int) -> list[by
                         out.append(left)
                         left = b""
                     next(step)
-                    made.leave(first, out, given=given_)
+                    made.leave(first, out, has_output=given_)
                 if next(picks) > 1:  # nothing is kept back of what left
                     out.append(left)
                     left = b""
                     next(step)
-                    made.goes(out)
+                    made.mark_sent(out)
             next(step)
         except StopIteration:
-            return [*got, *made.instead(out, data), *chunks[at + 1 :]]
+            return [*got, *made.recover(out, data), *chunks[at + 1 :]]
         got += out
-    return [*got, *made.rest()]
+    return [*got, *made.take_rest()]
 
 
-@given(
+@has_output(
     comments=st.lists(st.booleans(), min_size=1, max_size=12),
     ends=st.sets(st.integers(1, 90)),
     choices=st.lists(st.integers(0, 3), min_size=1, max_size=20),
@@ -202,9 +202,9 @@ def test_comments_that_go_ahead_are_bounded(monkeypatch: pytest.MonkeyPatch) -> 
             ledger, out = begun(A)
             for _ in range(count):
                 ledger.begin(COMMENT.raw, out := [COMMENT.raw])
-                ledger.went_ahead(COMMENT.raw, out)
-                ledger.goes(out)
+                ledger.comment_sent(COMMENT.raw, out)
+                ledger.mark_sent(out)
             ledger.begin(COMMENT.raw, out)
             with pytest.raises(TooManyCommentsError):
-                ledger.went_ahead(COMMENT.raw, out)
-            assert b"".join(ledger.instead([], b"")) == A.raw + COMMENT.raw
+                ledger.comment_sent(COMMENT.raw, out)
+            assert b"".join(ledger.recover([], b"")) == A.raw + COMMENT.raw

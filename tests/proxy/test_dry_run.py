@@ -96,7 +96,7 @@ def test_whatever_is_raised_costs_no_byte(proxy: Proxy, monkeypatch: pytest.Monk
         raise MemoryError("injected")
 
     proxy.set(mode="observe")
-    monkeypatch.setattr("toolmend.pipeline.dry_run.Observed.feed", fail)
+    monkeypatch.setattr("toolmend.pipeline.dry_run.DryRunPipeline.feed", fail)
     assert proxy.run(asked(), cut(LEAK, 60)) == LEAK
     assert any("observed no further" in line for _, line in log())
 

@@ -1,4 +1,4 @@
-"""Which dialects are looked for in an answer: those the user names, or what the profile of the model says."""
+"""Chooses the dialects that are searched for in an answer: those that the user names, or those of the model's profile."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,16 @@ from ..providers.model_profiles import Profile
 def armed(
     names: Sequence[str] | None, profile: Profile, *, prompted: bool = False, known: bool = False
 ) -> list[Dialect]:
-    """The dialects to look for: those named, or where none are, all that cannot be mistaken and the profile's.
+    """Returns the dialects to search for.
 
-    The other ambiguous ones are looked for too, and asked for more, unless the maker of the model serves it, or only what is
-    `known` is wanted. A model that was `prompted` to write its calls as JSON does so, whatever the names.
+    Without names, these are all unambiguous dialects and the profile's. The other ambiguous ones are searched with stricter
+    conditions, unless the maker of the model serves it.
+
+    Args:
+        names: The user's choice; None for automatic.
+        profile: The profile of the model.
+        prompted: The model was prompted to write calls as JSON, so that form is always searched for.
+        known: Only the profile's ambiguous dialects are wanted.
     """
     asked = OPEN_JSON if prompted else ()
     strict = () if profile.name == "claude" else STRICT
@@ -23,5 +29,5 @@ def armed(
     strangers = {} if known or profile.first_party else FOR_UNKNOWN_MODELS
     certain = {*profile.dialects, *(dialect.name for dialect in (*asked, *strict))}
     looked_for = [dialect for name, dialect in DIALECTS.items() if not dialect.ambiguous or name in certain]
-    # last, for a call that one of those has may go out as it comes
+    # last, so that a call of the dialects before them is theirs
     return looked_for + [strangers[name] for name in DIALECTS if name in strangers and DIALECTS[name] not in looked_for]

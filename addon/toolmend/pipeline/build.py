@@ -40,7 +40,7 @@ from .armed_dialects import armed
 from .disabled_rules import RuleFilter
 from .fastpath.run_opener import RunOpener
 from .settings import MendSettings
-from .suspects import Sought
+from .suspects import SuspectContext
 from .transformers.arguments import FitArguments
 from .transformers.duplicates import Duplicates
 from .transformers.entities import RULE as ENTITIES
@@ -53,7 +53,7 @@ from .transformers.stop_sequences import StopSequences
 from .transformers.summary import CompactionSummary
 from .transformers.tool_names import Naming
 from .transformers.unique_ids import RULE as UNIQUE
-from .transformers.unique_ids import UniqueIds, called
+from .transformers.unique_ids import UniqueIds, ids_of_calls
 
 _WATCHED = (Markup, Entities, FitArguments, Duplicates, UniqueIds, FinishReason, Refusal, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
@@ -126,7 +126,7 @@ class Boxes:
     alive: KeepAlives | None
     lanes: RunOpener | None
     counting: Sequence[Numbered]
-    sought: Sought
+    sought: SuspectContext
 
 
 def assemble(
@@ -211,14 +211,14 @@ def assemble(
         alive=KeepAlives(fired, comments=api.comments) if mends or writer else None,
         lanes=lanes,
         counting=[box for box in (codec, writer) if is_numbered(box)],
-        sought=Sought(offered, frozenset(dialect.name for dialect in dialects)),
+        sought=SuspectContext(offered, frozenset(dialect.name for dialect in dialects)),
     )
 
 
 def _used(answer: AnswerContext, *, written: bool) -> set[str]:
     """Ids that a call may not have: where a client is known to lose it, or all is written anew."""
     off = answer.alone or UNIQUE in answer.settings.off.rules
-    return called(answer.request, answer.target) if written or (answer.target == "messages" and not off) else set()
+    return ids_of_calls(answer.request, answer.target) if written or (answer.target == "messages" and not off) else set()
 
 
 def beginning(answer: AnswerContext, profile: Profile, tags: Sequence[ReasoningTags]) -> Beginning:

@@ -1,9 +1,9 @@
-"""A codec some of whose rules are off: what is irregular by these alone leaves as it came.
+"""A codec with some rules off: a frame that only these would change passes unchanged.
 
     off: role      data: {"choices":[{"delta":{"content":"Hi"}}]}     its bytes, as if it had a role
 
-Rule of this file: what a codec reads of an event is the same, be a rule off or not; only whether the event is written anew is
-decided here. So a rule that is on finds what it needs, and one that is off changes nothing by itself.
+The codec decodes the same events with a rule on or off; only whether the SSE event is rewritten is decided here. So rules that
+are on find what they need.
 """
 
 from collections.abc import Callable
@@ -15,22 +15,22 @@ from ..core.sse import ServerSentEvent
 
 
 class RuleFilter:
-    """The codec that `make` makes of the reply; `reply.fired` is told of rules that are on."""
+    """Wraps the codec that `make` returns for the reply. `reply.fired` receives only rules that are on."""
 
     def __init__(self, make: Callable[[Reply], Codec], reply: Reply, off: frozenset[str]) -> None:
         self._codec = make(replace(reply, fired=self._fired))
-        self._tell = reply.fired
+        self._report = reply.fired
         self._off = off
-        self._left: list[bool] = []  # of the rules that fired at this event: whether it is off
-        self._ever: set[bool] = set()  # the same of all events
+        self._fired_now: list[bool] = []  # for each rule that fired at this event: whether it is off
+        self._fired_before: set[bool] = set()  # the same for all events so far
 
     def decode(self, sse: ServerSentEvent) -> Frame:
-        self._left.clear()
-        return self._as_came(self._codec.decode(sse))
+        self._fired_now.clear()
+        return self._filtered(self._codec.decode(sse))
 
     def decode_message(self, body: bytes) -> Frame:
-        self._left.clear()
-        return self._as_came(self._codec.decode_message(body))
+        self._fired_now.clear()
+        return self._filtered(self._codec.decode_message(body))
 
     def close(self) -> Frame:
         return self._codec.close()
@@ -46,12 +46,12 @@ class RuleFilter:
 
     def _fired(self, rule: str) -> None:
         off = rule in self._off
-        self._left.append(off)
-        self._ever.add(off)
+        self._fired_now.append(off)
+        self._fired_before.add(off)
         if not off:
-            self._tell(rule)
+            self._report(rule)
 
-    def _as_came(self, frame: Frame) -> Frame:
-        # an event may be irregular for what fired at one before it, as where a name comes in two pieces
-        fired = set(self._left) or self._ever
+    def _filtered(self, frame: Frame) -> Frame:
+        # an event may be irregular because of an earlier one, as when a name comes in two pieces
+        fired = set(self._fired_now) or self._fired_before
         return replace(frame, touched=False) if frame.touched and fired == {True} else frame

@@ -1,10 +1,10 @@
-"""A pipeline whose rules find what would be mended, while the bytes stay as they are: mode `observe`, and a replay of it."""
+"""A pipeline that reports what its rules would change, but changes nothing: mode `observe`, and a replay of it."""
 
 from .pipeline import Pipeline
 
 
-class Observed(Pipeline):
-    """A pipeline that gives back what it was given. For a client of the upstream's own API."""
+class DryRunPipeline(Pipeline):
+    """Returns its input. For a client of the upstream's own API."""
 
     def feed(self, data: bytes) -> bytes:
         super().feed(data)

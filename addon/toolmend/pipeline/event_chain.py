@@ -1,8 +1,8 @@
-"""What the events of one response go through: the codec reads them, the transformers change what they tell.
+"""Decodes the events of one response, and passes them through the transformers.
 
     event ─► codec.decode ─► frame ─► a transformer ─► frames ─► the next one ─► frames
 
-Rule of this file: nothing goes out here. What may be no JSON, or no event, is read as what it is meant to be.
+Data that is not JSON, or not an event, is repaired if its meaning is certain.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +17,13 @@ from ..core.sse import BOM, ServerSentEvent, parse
 from .build import Transformer
 
 ENDS = (Finish, MessageEnd, StreamError)
-"""One of these is in a stream that was not cut off."""
+"""A stream that was not cut off has one of these."""
 
 CUT = "an event of the upstream's answer was cut off"
 
 
-class Chain:
-    """One response. `note` takes what is to be told of it; `fired` the rule of errors that cut an event: None if it is off."""
+class EventChain:
+    """One response. `note` reports remarks; `fired` the rule for errors that cut an event: None if that rule is off."""
 
     def __init__(
         self,
@@ -36,44 +36,44 @@ class Chain:
         self._transformers = transformers
         self._note = note
         self._fired = fired
-        self._unread: ServerSentEvent | None = None  # the last one, if it told nothing
-        self._cut: Frame | None = None  # of the last one, if it is JSON that was cut
-        self._ended = False  # by a reason or an error, or the message has
+        self._undecoded: ServerSentEvent | None = None  # the last event, if it had no content
+        self._cut: Frame | None = None  # the frame of the last event, if its JSON was cut
+        self._ended = False  # there was a finish reason, an error, or the end of the message
 
-    def take(self, sse: ServerSentEvent) -> Sequence[Frame]:
-        """What becomes of an event, or of several that came as one, where nothing has to leave as it came.
+    def translate_event(self, sse: ServerSentEvent) -> Sequence[Frame]:
+        """Returns the frames of an event for a client of another API. An event may hold a list of several.
 
-        Behind one that was cut, words may be missing, or half of a path: that is an error, and the upstream's own if one is next.
+        After a cut event, words or half of a path may be missing: that is an error, or the upstream's own if one is next.
         """
         before, self._cut = self._cut, None
         if is_body(sse):
             sse = _of_body(sse)
         try:
             listed = sse.data is not None and sse.data.startswith(b"[") and not sse.ends
-            frames = self._apart(sse) if listed else [self._read(sse)]
+            frames = self._decode_list(sse) if listed else [self._read(sse)]
         except json_text.NotJSON:
-            frames = self._apart(sse)
-        self._unread = None if any(frame.events for frame in frames) else sse
+            frames = self._decode_list(sse)
+        self._undecoded = None if any(frame.events for frame in frames) else sse
         ends = [event for frame in frames for event in frame.events if isinstance(event, ENDS)]
         if before and not self._ended and not any(isinstance(event, StreamError) for event in ends):
             frames = [replace(before, events=(StreamError("api_error", CUT, 502),)), *frames]
         self._ended |= bool(ends)
-        return self.through(frames)
+        return self.transform(frames)
 
-    def pass_over(self, sse: ServerSentEvent) -> None:
-        """An event without data: a comment, or words that are no event at all."""
+    def skip_event(self, sse: ServerSentEvent) -> None:
+        """Records an event without data: a comment, or text that is not an event."""
         if sse.raw.strip() and not (sse.raw.startswith(b":") or sse.event or sse.id is not None or sse.retry is not None):
-            self._unread = sse
+            self._undecoded = sse
 
-    def last_words(self) -> StreamError | None:
-        """Why the upstream broke off, if that was the last thing it said."""
-        sse = self._unread
+    def last_error(self) -> StreamError | None:
+        """The error with which the upstream broke off, if its last data was one."""
+        sse = self._undecoded
         return None if sse is None else final_error(sse.raw if sse.data is None else sse.data)
 
-    def next(self, sse: ServerSentEvent) -> tuple[Frame, Sequence[Frame]]:
-        """The frame of an event, and those that may leave now.
+    def next_frames(self, sse: ServerSentEvent) -> tuple[Frame, Sequence[Frame]]:
+        """Returns the frame of an event, and the frames that may leave now.
 
-        One that was cut waits for the next: if that is an error, the client is to hear of it, and not to fail in front of it.
+        A cut event waits for the next one: if that is an error, the client must receive it instead of failing before it.
         """
         before, self._cut = self._cut, None
         frame = self.decode(sse)
@@ -85,7 +85,7 @@ class Chain:
         return frame, [each for each in (before, frame) if each and each is not self._cut]
 
     def decode(self, sse: ServerSentEvent) -> Frame:
-        """What an event tells; nothing where that is no JSON. An error may stand there bare, as it would without a stream."""
+        """Decodes an event; the frame has no events if the data is not JSON. An error may be bare, as outside of a stream."""
         if self._fired and is_body(sse) and final_error(sse.raw):
             self._fired("error_form")
             return replace(self._codec.decode(_of_body(sse)), touched=True)
@@ -106,7 +106,7 @@ class Chain:
         except json_text.NotJSON:
             pass
         data = sse.data or b""
-        wrapped = parse(data, data)  # an event in an event, as frameworks make it of what is one already
+        wrapped = parse(data, data)  # an event within an event, as frameworks wrap data that is one already
         if wrapped.data is not None:
             return self._codec.decode(replace(sse, data=wrapped.data, event=wrapped.event))
         try:
@@ -118,15 +118,15 @@ class Chain:
         self._fired("error_form")
         return replace(self._codec.decode(replace(sse, data=error, event=b"error")), touched=True)
 
-    def _apart(self, sse: ServerSentEvent) -> Sequence[Frame]:
-        """What the objects of a list tell, or those of one line; nothing where it holds anything else."""
+    def _decode_list(self, sse: ServerSentEvent) -> Sequence[Frame]:
+        """Decodes a list of objects, or several objects on one line; anything else has no events."""
         try:
             return [self.decode(replace(sse, data=data)) for data in json_text.objects(sse.data or b"")]
         except json_text.NotJSON:
             return [self.decode(sse)]
 
-    def through(self, frames: Sequence[Frame], first: int = 0) -> Sequence[Frame]:
-        """Takes frames through the transformers from the `first` on."""
+    def transform(self, frames: Sequence[Frame], first: int = 0) -> Sequence[Frame]:
+        """Passes frames through the transformers, from the `first` on."""
         for transformer in self._transformers[first:]:
             if len(frames) == 1:
                 frames = transformer.feed(frames[0])
@@ -134,34 +134,38 @@ class Chain:
                 frames = [out for frame in frames for out in transformer.feed(frame)]
         return frames
 
-    def ended(self) -> Sequence[Frame]:
-        """What the codec tells of the end of the body, behind an event that was cut."""
+    def end_of_body(self) -> Sequence[Frame]:
+        """Ends the body: the frames of a cut event and of what the codec still holds."""
         cut, self._cut = self._cut, None
         last = self._codec.close()
-        return self.through([*([cut] if cut else []), *([last] if last.events else [])])
+        return self.transform([*([cut] if cut else []), *([last] if last.events else [])])
 
-    def released(self) -> Iterator[Frame]:
-        """What the transformers hold, once nothing more comes: of each in turn, through those behind it."""
+    def flush(self) -> Iterator[Frame]:
+        """Yields what the transformers hold, in turn, each through the transformers after it."""
         for at, transformer in enumerate(self._transformers):
-            yield from self.through(transformer.close(), at + 1)
+            yield from self.transform(transformer.close(), at + 1)
 
-    def whole(self, body: bytes) -> tuple[Frame, tuple[Event, ...], bool]:
-        """The frame of a whole response, and what becomes of its events; whether they changed. Raises json_text.NotJSON."""
+    def transform_message(self, body: bytes) -> tuple[Frame, tuple[Event, ...], bool]:
+        """Transforms a whole response. Raises json_text.NotJSON.
+
+        Returns:
+            Its frame, the events after all transformers, and whether they changed.
+        """
         try:
             frame = self._codec.decode_message(body)
         except json_text.NotJSON:
             frame = self._codec.decode_message(json_text.readable(body))
-        frames = [*self.through([frame]), *self.released()]
+        frames = [*self.transform([frame]), *self.flush()]
         return frame, tuple(event for part in frames for event in part.events), any(part.touched for part in frames)
 
 
 def is_body(sse: ServerSentEvent) -> bool:
-    """Whether it is no event: a whole response, most often an error, that is called a stream, or lines of JSON."""
+    """Whether an event is a whole response, most often an error, sent as a stream; or a line of JSON."""
     return sse.data is None and sse.raw.removeprefix(BOM).lstrip().startswith((b"{", b"["))
 
 
 def is_idle(sse: ServerSentEvent) -> bool:
-    """Whether it says nothing, and keeps the connection alive."""
+    """Whether an event has no content, and keeps the connection alive."""
     return not is_body(sse) and (sse.data is None or sse.event == b"ping")
 
 

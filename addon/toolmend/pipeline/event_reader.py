@@ -1,9 +1,9 @@
-"""Bytes of a response → its neutral events, for those who look on: the recording's message.json, and observers.
+"""Bytes of a response → its neutral events, for observers and for the recording's message.json.
 
     events_of("chat", chunks, stream=True) → TextDelta, ToolCallStart, …
 
-Rule of this file: it looks at what the client gets, and changes nothing. What cannot be read is passed over: a masked line of a
-recording, data that is no JSON. The same bytes make the same events, ids that a codec must invent included.
+It reads what the client receives, and changes nothing. What cannot be read is skipped: a masked line of a recording, data that
+is not JSON. The same bytes give the same events, with the same generated ids.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _NoReading:
-    """Nobody looks into texts: whatever comes is more of the same."""
+    """No text is parsed: any text may continue a run."""
 
     holds = False
 
@@ -34,19 +34,19 @@ class _NoReading:
 
 
 class EventReader:
-    """A stream, in any chunks. Made for an API that is in apis.APIS.
+    """Reads a stream in any chunks, of an API in apis.APIS.
 
-    Deltas that come in a row, in one chunk, may be told as one: delta_run.py has why that means the same, and is much faster.
+    Deltas in a row in one chunk may become one event: delta_run.py explains why that is equivalent, and much faster.
     """
 
     def __init__(self, api: str) -> None:
         self._codec = _codec(api)
         self._decoder = decoder_of(api)
         self._lanes = RunOpener(self._codec, _NoReading(), (), translates=False) if supports_runs(self._codec) else None
-        self._lane: DeltaRun | None = None  # what may come next
+        self._lane: DeltaRun | None = None  # the run that may continue
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events that `data` completes."""
+        """Returns the events that `data` completes."""
         if self._lanes is None or not isinstance(self._decoder, SseDecoder):
             return [event for sse in self._decoder.feed(data) for event in self._read(sse)]
         events: list[Event] = []
@@ -64,7 +64,7 @@ class EventReader:
         return events
 
     def close(self) -> list[Event]:
-        """Those at the end of the body."""
+        """Returns the events at the end of the body."""
         return [event for sse in self._decoder.close() for event in self._read(sse)] + list(self._codec.close().events)
 
     def _read(self, sse: ServerSentEvent) -> Sequence[Event]:
@@ -75,7 +75,7 @@ class EventReader:
 
 
 def events_of(api: str, body: Iterable[bytes], *, stream: bool) -> Iterator[Event]:
-    """The events of a response, a stream or a whole body of JSON, as its chunks are taken; none of an API that is not known."""
+    """Yields the events of a response, a stream or a JSON body, as its chunks arrive; none for an unknown API."""
     if api not in APIS:
         return
     if stream:
@@ -92,5 +92,5 @@ def events_of(api: str, body: Iterable[bytes], *, stream: bool) -> Iterator[Even
 
 def _codec(api: str) -> Codec:
     numbers = count()
-    # nothing is known of the offered tools, and nothing need be: what the client gets is regular
+    # the offered tools are not needed: what the client receives is regular
     return APIS[api].codec(Reply(Tools(), lambda: f"call_{next(numbers):032x}", lambda _: None))

@@ -24,7 +24,7 @@ from ..providers.model_profiles import profile_for
 from ..requests import Translated, translate
 from ..requests.prompted import template_for
 from .build import AnswerContext, assemble
-from .event_chain import ENDS, Chain, is_idle
+from .event_chain import ENDS, EventChain, is_idle
 from .fastpath.matchers import Glance, nothing
 from .settings import MendSettings
 from .undelivered import UndeliveredInput
@@ -87,7 +87,7 @@ class Pipeline:
         boxes = assemble(answer, self._id, self._fired, self._note, let_go=let_go, now=now)
         self._decoder, self._codec, self._writer = boxes.decoder, boxes.codec, boxes.writer
         errors = None if "error_form" in settings.off.rules else self._fired
-        self._chain = Chain(boxes.codec, boxes.transformers, self._note, errors)
+        self._chain = EventChain(boxes.codec, boxes.transformers, self._note, errors)
         self._markup, self._policy, self._fit = boxes.markup, boxes.policy, boxes.fit
         self._alive, self._counting = boxes.alive, boxes.counting
         self.begins = begins if boxes.thinks else ""
@@ -100,7 +100,7 @@ class Pipeline:
         if self._lanes:
             self._lanes.wait = self._wait
         self._before = b""  # how the last event ended
-        self._ledger = UndeliveredInput()
+        self._undelivered = UndeliveredInput()
         self._raw = not boxes.looks
         self.glance: Glance = self._passes if self._raw else nothing
         self._broken = False  # a translated answer that had to be given up
@@ -116,7 +116,7 @@ class Pipeline:
             return self._alive.feed(data) if self._alive else data
         out: list[bytes] = []
         try:
-            self._ledger.begin(b"" if self._writer else data, out)
+            self._undelivered.begin(b"" if self._writer else data, out)
             self._read(self._waiting + data, out)
             return out[0] if len(out) == 1 else b"".join(out)
         except Exception as error:  # whatever is wrong in here, the client's bytes are not
@@ -131,7 +131,7 @@ class Pipeline:
             if end > 1 and (given := self._lane.whole(data[:end])) is not None:
                 out.append(given)
                 at = end
-                self._ledger.goes(out, at)
+                self._undelivered.mark_sent(out, at)
         while at < len(data) and not self.done:
             if self._lane is None:
                 events, at = self._take(data, at)
@@ -139,7 +139,7 @@ class Pipeline:
                 continue
             end, waits = self._lane.run(data, at, out)
             if not self._lane.holds:
-                self._ledger.goes(out, end - at)
+                self._undelivered.mark_sent(out, end - at)
             at = end
             if waits:
                 self._waiting, self.glance = data[at:], self._goes_on
@@ -153,7 +153,7 @@ class Pipeline:
         """`glance`, of an event that is told with what comes behind it: `given` goes out for those in front of it."""
         self._waiting, self.glance = data, self._goes_on
         # in one line: what fails in front of it has taken nothing in, and nothing can fail behind it
-        return self._ledger.begin(b"" if self._writer else data, []) or given  # type: ignore[func-returns-value]
+        return self._undelivered.begin(b"" if self._writer else data, []) or given  # type: ignore[func-returns-value]
 
     def _goes_on(self, data: bytes) -> bytes | None:
         """`glance`, where something waits: it is told with what comes behind it."""
@@ -162,7 +162,7 @@ class Pipeline:
             return None
         self._waiting, self.glance = b"", self._lane.glance
         # in one line: what fails in front of it has answered for nothing, and nothing can fail behind it
-        return self._ledger.settles() or given  # type: ignore[func-returns-value]
+        return self._undelivered.mark_all_sent() or given  # type: ignore[func-returns-value]
 
     def close(self) -> bytes:
         """The body is over; returns what had been held."""
@@ -170,18 +170,18 @@ class Pipeline:
             return self._alive.close() if self._raw and self._alive else b""
         out: list[bytes] = []
         try:
-            self._ledger.begin(b"", out)
+            self._undelivered.begin(b"", out)
             self._catch_up(out)
             self._read(self._waiting, out)
             self._catch_up(out)
             rest = self._decoder.close()
             self._events(rest, out)
             if not self.done:
-                self._send(self._chain.ended(), out)
-            self._send(self._chain.released(), out)
+                self._send(self._chain.end_of_body(), out)
+            self._send(self._chain.flush(), out)
             if not self.done:
                 out.append(b"")
-                out[-1] = self._writer.close(self._chain.last_words()) if self._writer else self._codec.held()
+                out[-1] = self._writer.close(self._chain.last_error()) if self._writer else self._codec.held()
             return b"".join(out if self._writer else _apart(out, rest))
         except Exception as error:
             return self._fail(error, out)
@@ -189,7 +189,7 @@ class Pipeline:
     @property
     def began(self) -> str:
         """How this text began, as `begins` of the next answer; empty where it does not show."""
-        return self._markup.shown if self._thinks else ""
+        return self._markup.beginning if self._thinks else ""
 
     @property
     def done(self) -> bool:
@@ -202,7 +202,7 @@ class Pipeline:
             return body
         self._markup.whole = True
         try:
-            frame, events, touched = self._chain.whole(body)
+            frame, events, touched = self._chain.transform_message(body)
             if self._writer:
                 return self._writer.message(events)
             return self._codec.encode_message(Frame(frame.sse, events, touched)) if touched else body
@@ -223,7 +223,7 @@ class Pipeline:
         out: list[bytes] = []
         self._markup.whole = True
         try:
-            out.append(self._writer.write((*self._chain.whole(body)[1], MessageEnd())))
+            out.append(self._writer.write((*self._chain.transform_message(body)[1], MessageEnd())))
             out.append(self._writer.close())
             return b"".join(out)
         except Exception as error:
@@ -240,12 +240,12 @@ class Pipeline:
         try:
             for sse in (*self._decoder.feed(body), *self._decoder.close()):
                 if is_idle(sse):
-                    self._chain.pass_over(sse)
+                    self._chain.skip_event(sse)
                     continue
-                events += (event for frame in self._chain.take(sse) for event in frame.events)
-            events += (event for frame in (*self._chain.ended(), *self._chain.released()) for event in frame.events)
+                events += (event for frame in self._chain.translate_event(sse) for event in frame.events)
+            events += (event for frame in (*self._chain.end_of_body(), *self._chain.flush()) for event in frame.events)
             if not any(isinstance(event, ENDS) and getattr(event, "choice", 0) == 0 for event in events):
-                events.append(self._chain.last_words() or StreamError("api_error", _CUT_OFF, 502))
+                events.append(self._chain.last_error() or StreamError("api_error", _CUT_OFF, 502))
             return self._writer.message(events)
         except Exception as error:
             self._fail(error, [])
@@ -282,24 +282,24 @@ class Pipeline:
             if is_idle(sse):
                 if len(sse.raw) > MAX_EVENT // 2:  # the first piece of it
                     raise TooLongError
-                self._chain.pass_over(sse)
+                self._chain.skip_event(sse)
                 out.append(self._writer.ping())
             else:
-                self._send(self._chain.take(sse), out)
+                self._send(self._chain.translate_event(sse), out)
             return
-        silent = self._markup.in_call or (self._policy and self._policy.silent) or (self._fit and self._fit.waits)
+        silent = self._markup.in_call or (self._policy and self._policy.silent) or (self._fit and self._fit.holds_frames)
         if sse.data is None and silent:
             self._go_ahead(sse, sse.raw, out)
             return
-        frame, leaving = self._chain.next(sse)
-        self._ledger.enter(frame.sse or sse)
-        self._send(self._chain.through(leaving), out)
+        frame, leaving = self._chain.next_frames(sse)
+        self._undelivered.enter(frame.sse or sse)
+        self._send(self._chain.transform(leaving), out)
 
     def _go_ahead(self, sse: ServerSentEvent, given: bytes, out: list[bytes]) -> None:
         """The upstream's keep-alive goes ahead of what is held, or the client may give up."""
         out.append(given)
         if not self._writer:
-            self._ledger.went_ahead(sse.raw, out)
+            self._undelivered.comment_sent(sse.raw, out)
 
     def _catch_up(self, out: list[bytes]) -> None:
         """Reads what went in unread. It went out, and is answered for, or was held."""
@@ -314,7 +314,7 @@ class Pipeline:
             box.skip(count - 1)
         given: list[bytes] = []
         self._event(sse, given)
-        self._ledger.was_read()
+        self._undelivered.ignore_reread()
         assert b"".join(given) == due
 
     def _send(self, frames: Iterable[Frame], out: list[bytes]) -> None:
@@ -328,10 +328,10 @@ class Pipeline:
             if data:
                 out.append(data)
             if frame.sse is not None:
-                self._ledger.leave(frame.sse, out, given=bool(data))
+                self._undelivered.leave(frame.sse, out, has_output=bool(data))
             waits = not data and not frame.touched  # an untouched frame that gives nothing is kept back by the codec
         if not waits:
-            self._ledger.goes(out)
+            self._undelivered.mark_sent(out)
 
     def give_up(self, why: str) -> bytes:
         """Has all pass as it comes from here on; returns what had been held. In another API it goes on, and says why."""
@@ -340,7 +340,7 @@ class Pipeline:
         elif not self._raw:
             self.error = why
             self._pass_all()
-            return b"".join(self._ledger.rest())
+            return b"".join(self._undelivered.take_rest())
         return b""
 
     def _fail(self, error: Exception, out: list[bytes], data: bytes = b"") -> bytes:
@@ -355,7 +355,7 @@ class Pipeline:
             self._broken, self._lane, self.glance = True, None, nothing
             return b"".join([*out, self._writer.fail(_BROKEN)])
         self._pass_all()
-        return b"".join(self._ledger.instead(out, data))
+        return b"".join(self._undelivered.recover(out, data))
 
     def _pass_all(self) -> None:
         self._raw = True

@@ -1,9 +1,9 @@
-"""The ambiguous dialects that a model at a host has written calls in: from then on they are looked for as for a known model.
+"""Remembers the ambiguous dialects in which a model at a host wrote calls: from then on they are treated as known.
 
     seen.of(host, "my-model")                        ("hermes",)
     seen.learn(host, "my-model", ["hermes", "finish_reason"])
 
-It is kept in memory for as long as the process runs. A recording holds the value that its answer was read with (`seen_dialects`
+It is kept in memory, for the life of the process. A recording has the value that its answer was decoded with (`seen_dialects`
 in meta.json), so a replay does not depend on it.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from ..dialects.engine.strict_dialect import FOR_UNKNOWN_MODELS
 
 MOST = 256
-"""Pairs of host and model that are kept: the last ones that answered so."""
+"""Pairs of host and model that are kept, the last ones."""
 
 
 class SeenDialects:
-    """What the answers of one process showed."""
+    """The ambiguous dialects seen by one process."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -25,7 +25,7 @@ class SeenDialects:
         return self._seen.get((host.lower(), model.lower()), ())
 
     def learn(self, host: str, model: str, rules: Iterable[str]) -> None:
-        """Keeps those of the `rules` that fired which are such dialects."""
+        """Records the ambiguous dialects among the `rules` that fired."""
         more = [rule for rule in rules if rule in FOR_UNKNOWN_MODELS]
         if not more:
             return

@@ -1,6 +1,6 @@
-"""The settings that decide what the client gets of an answer: what a pipeline reads of all the user's settings.
+"""The settings that decide what a client receives: the part of the user's settings that a pipeline reads.
 
-`config.settings.Settings` extends these with what the proxy, the recorder and the command line read.
+`config.settings.Settings` extends these with the settings of the proxy, the recorder and the command line.
 """
 
 from collections.abc import Iterable
@@ -13,17 +13,17 @@ from ..providers.model_profiles import Profile
 
 @value
 class Off:
-    """Rules and hosts that are left alone. `rules`: names. `hosts`: globs."""
+    """Rules and hosts that are not corrected. `rules`: names. `hosts`: globs."""
 
     rules: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
 
     def leaves(self, host: str) -> bool:
-        """Whether the answers of a host are left alone; it may carry a port."""
+        """Whether the answers of a host (with or without a port) are left alone."""
         return any(self._of(host))
 
-    def said_of(self, host: str) -> str:
-        """As the option says it, with no other host than this one: what a recording keeps."""
+    def text_for(self, host: str) -> str:
+        """The option's text for a recording: other hosts are left out."""
         return " ".join((*sorted(self.rules), *self._of(host)))
 
     def _of(self, host: str) -> Iterable[str]:
@@ -36,11 +36,18 @@ NOTHING_OFF = Off()
 
 @value
 class MendSettings:
-    """`dialects`: None is auto, () is off, names are exactly these. `providers`: the user's profiles, before the built-in ones.
+    """The settings of a pipeline.
 
-    `policy`: mixed, first, collect or drain; its limits are of a response, in calls, milliseconds and bytes. `off`: what is left
-    alone. `strangers`: of models of which nothing is known, the ambiguous dialects are looked for, too. `own`: the
-    user's dialects.
+    Attributes:
+        dialects: None is automatic, () is off, else exactly these names.
+        providers: The user's profiles, which precede the built-in ones.
+        policy: mixed, first, collect or drain.
+        max_calls: Limit of a policy, for one response.
+        collect_ms: Limit of a policy in milliseconds.
+        max_bytes: Limit of a policy, for one response.
+        off: What is left alone.
+        strangers: For unknown models, the ambiguous dialects are searched for, too.
+        own: The user's dialects.
     """
 
     dialects: tuple[str, ...] | None = None

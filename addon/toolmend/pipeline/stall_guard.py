@@ -1,11 +1,12 @@
-"""A mend that stalls goes no further: while it computes, every stream of the proxy waits.
+"""Stops a pipeline that computes for too long, because every other stream of the proxy waits meanwhile.
 
-    mend = Watched(pipeline.feed, pipeline.give_up)        mend(data) → what pipeline.feed gives
+    mend = StallGuard(pipeline.feed, pipeline.give_up)        mend(data) → the result of pipeline.feed
 
-Rule of this file: what counts is what this thread computed, not how long it took: on a busy machine any event may take long. To
-ask for that costs more than most events, so it is asked for 50 times a second at most, and where an event took long. Nor is
-garbage that is collected meanwhile the event's doing: it is everybody's. And once is never: what is made for the first time (a
-pattern, say) is no stall, a virtual machine may count what it was not given, and a call that is given up in its middle is lost.
+1. CPU time of this thread counts, not wall time, which may be long on a busy machine.
+2. Reading that clock costs more than most events, so it is read at most 50 times a second, and after a long event.
+3. Garbage collection is not counted: any event may trigger it.
+4. One long event is allowed: a pattern may be compiled, a virtual machine may count time that it did not get, and a call that
+   is interrupted is lost.
 """
 
 import gc
@@ -15,27 +16,27 @@ from time import perf_counter, thread_time
 from typing import Any
 
 STALL = 0.05
-"""Seconds in one PIECE of a chunk that are too many; most chunks are one."""
+"""Seconds of CPU time in one PIECE of a chunk that are too many; most chunks are one piece."""
 
 PIECE = 64 * 1024
-"""Bytes. What mitmproxy reads at once is no larger, but may be what its coding made large."""
+"""Bytes. mitmproxy reads no more at once, but decompression may enlarge it."""
 
 LONG = 1.0
-"""Seconds in one chunk, of many pieces, that are too many."""
+"""Seconds in one chunk of many pieces that are too many."""
 
 MARK = 0.02
-"""Seconds for which an answer is good: by so much, what was computed may be told too high, and is told lower."""
+"""Seconds for which a reading of the clock is reused: the computed time may be too high by this, which is subtracted."""
 
 SOON = 1.0
-"""Seconds of this thread's from one to the next that comes of the same cause: in the hours of a stream anything happens twice."""
+"""Seconds of CPU time between two stalls with the same cause: in a stream of hours, single ones happen."""
 
 
 class StalledError(Exception):
-    """The message says what took too long."""
+    """The message names what took too long."""
 
 
 class _Collector:
-    """Is told when garbage is collected, and for how long it was, in seconds of whichever thread did so."""
+    """A callback of the garbage collector that adds up its CPU time, in seconds."""
 
     def __init__(self) -> None:
         self.seconds = self._begun = 0.0
@@ -43,7 +44,8 @@ class _Collector:
     def __call__(self, phase: str, info: dict[str, Any]) -> None:
         if info["generation"] == 0:  # a thousand times a minute, and short
             return
-        if getattr(sys.modules.get(__name__), "_collector", None) is not self:  # the script was reloaded: another one is told
+        # the script was reloaded, and has a callback of its own
+        if getattr(sys.modules.get(__name__), "_collector", None) is not self:
             gc.callbacks.remove(self)
             return
         now = thread_time()
@@ -63,21 +65,21 @@ def _computed() -> float:
 
 
 class StallGuard:
-    """`mend` is called with each chunk, or PIECE of one; `give_up` ends the mending, says why, and returns what had been held."""
+    """Calls `mend` with each chunk, or PIECE of one. `give_up` is called with the reason, and returns what was held."""
 
     __slots__ = ("_computed", "_give_up", "_marked", "_mend", "_warned")
 
     def __init__(self, mend: Callable[[bytes], bytes], give_up: Callable[[str], bytes]) -> None:
         self._mend = mend
         self._give_up = give_up
-        self._marked = self._computed = 0.0  # when it was asked for last, and the answer
-        self._warned = float("-inf")  # the answer behind the last one that took too long
+        self._marked = self._computed = 0.0  # wall time of the last reading, and its result
+        self._warned = float("-inf")  # the reading after the last stall
 
     def __call__(self, data: bytes) -> bytes:
         begun = perf_counter()
         if begun - self._marked > MARK:
             self._marked, self._computed = begun, _computed()
-        out = self._mend(data)  # from here on there is something to lose
+        out = self._mend(data)  # from here on an exception would lose output
         try:
             if perf_counter() - begun > STALL and self._stalls():
                 out += self._give_up(f"two events took more than {STALL * 1000:.0f} ms each")
@@ -86,7 +88,7 @@ class StallGuard:
             return out
 
     def _stalls(self) -> bool:
-        """Whether it took too long, and another did so not long before."""
+        """Whether the call took too long, shortly after another one."""
         now = _computed()
         if now - self._computed - MARK <= STALL:
             return False

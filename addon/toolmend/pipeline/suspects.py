@@ -1,13 +1,13 @@
-"""What an answer ends with that looks like a tool call and was not made one.
+"""Finds text in an answer that looks like a tool call, but was not made one.
 
-    find("CALL read_file WITH {\\"path\\": \\"a.md\\"}", tools)
+    find_suspects("CALL read_file WITH {\\"path\\": \\"a.md\\"}", tools)
         → [Suspect("read_file", "unknown_markup", '…', 'CALL read_file WITH {"path": "a.md"}')]
 
-It is looked for when a message is complete, in the text that the client got. Code is left out: fences, spans, quotations. What is
-left must stand like a call: an offered tool's name at the beginning of a line or in markup, with arguments that the tool declares
-next to it; or a token or an envelope that only calls have.
+The text that the client received is searched when the message is complete, without its code (fences, spans, quotations). A
+suspect is an offered tool's name at the beginning of a line or in markup, with declared arguments next to it; or a token or an
+envelope that only calls have.
 
-1. Nothing here changes an answer.
+1. No answer is changed.
 2. The cost is bounded: MOST_TEXT characters are searched, and MOST_SUSPECTS are returned.
 """
 
@@ -27,20 +27,20 @@ from ..dialects.engine.markup_parser import MarkupParser
 from ..dialects.engine.opener_index import opener_index
 
 MOST_TEXT = 64 * 1024
-"""Characters at the end of a text that are searched: a call stands at the end of an answer."""
+"""Characters searched at the end of a text: a call ends an answer."""
 
 MOST_CALL = 8 * 1024
-"""Characters of what may be a call that are read."""
+"""Characters read of a possible call."""
 
 MOST_SUSPECTS = 8
 MOST_PLACES = 128
-"""Places of tools' names that are looked at, the last ones."""
+"""Occurrences of tool names that are examined, the last ones."""
 
 MOST_LINES = 8
-"""Lines of nothing but markup in front of a name that are a part of the call."""
+"""Lines of markup alone before a name that belong to the call."""
 
 AROUND = 200
-"""Characters of a suspect that are kept."""
+"""Characters kept of a suspect."""
 
 NEAR = 80
 """Characters between a tool's name and its arguments."""
@@ -60,7 +60,15 @@ WHY: Mapping[Kind, str] = {
 
 @value
 class Suspect:
-    """`name` of the tool, empty if none shows; `why` in words; `text`: the first characters of what it looked like."""
+    """A possible call.
+
+    Attributes:
+        name: Of the tool; "" if unknown.
+        kind: Why it was not made a call.
+        why: The same as a sentence.
+        text: Its first characters.
+        dialect: The dialect that it is written in, if any.
+    """
 
     name: str
     kind: Kind
@@ -68,8 +76,8 @@ class Suspect:
     text: str
     dialect: str = ""
 
-    def told(self) -> dict[str, str]:
-        """As meta.json has it."""
+    def to_json(self) -> dict[str, str]:
+        """The form in meta.json."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -80,30 +88,31 @@ class Suspect:
 
 
 @value
-class Sought:
-    """What an answer was read with: the tools that a call may name, and the dialects that were looked for."""
+class SuspectContext:
+    """The conditions under which an answer was decoded: tools that a call may name, and dialects that were searched for."""
 
     tools: Tools
     dialects: frozenset[str] = frozenset()
 
 
-NOTHING_SOUGHT = Sought(Tools())
+NO_CONTEXT = SuspectContext(Tools())
 
 
-def in_messages(messages: Iterable[Message], sought: Sought) -> list[Suspect]:
+def in_messages(messages: Iterable[Message], sought: SuspectContext) -> list[Suspect]:
     """The suspects of all choices of an answer."""
     texts = ((message.text, message.reasoning) for message in messages)
     return in_texts(texts, sought)
 
 
-def in_texts(texts: Iterable[tuple[str, str]], sought: Sought) -> list[Suspect]:
-    """Those of some texts, each with its reasoning."""
-    found = [one for text, reasoning in texts for one in find(text, sought.tools, reasoning=reasoning, armed=sought.dialects)]
+def in_texts(texts: Iterable[tuple[str, str]], sought: SuspectContext) -> list[Suspect]:
+    """The suspects of pairs of text and reasoning."""
+    tools, armed = sought.tools, sought.dialects
+    found = [one for text, reasoning in texts for one in find_suspects(text, tools, reasoning=reasoning, armed=armed)]
     return found[:MOST_SUSPECTS]
 
 
 def remedy(suspect: Suspect, model: str, dialects: Sequence[str]) -> str:
-    """The setting that would mend it, or what else to do. `dialects`: those of the model's profile."""
+    """The setting that would repair it, or what else to do. `dialects`: those of the model's profile."""
     if suspect.kind in ("not_looked_for", "doubtful") and suspect.dialect:
         words = ", ".join(f'"{name}"' for name in dict.fromkeys((*dialects, suspect.dialect)))
         name = json_text.quote(model or "mine")
@@ -111,8 +120,8 @@ def remedy(suspect: Suspect, model: str, dialects: Sequence[str]) -> str:
     if suspect.kind in ("unknown_markup", "unknown_token"):
         return "a [[dialect]] of your own, which `toolmend learn` finds"
     if suspect.kind == "cut_off":
-        return "none of toolmend's: ask for more output tokens, or ask again"
-    return "none of toolmend's: the model has to call a tool as it is offered"
+        return "not a matter of toolmend: allow more output tokens, or ask again"
+    return "not a matter of toolmend: the model has to call a tool as it is offered"
 
 
 _FENCE = re.compile(r"^[ \t]{0,3}(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
@@ -124,11 +133,11 @@ _ENDS = frozenset(
     | {"<|system|>", "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|return|>"}
     | {"<|end_of_sentence|>", "<|END_OF_TURN_TOKEN|>", "<|pad|>", "<|sep|>", "<|eos|>", "<|bos|>", "<｜end▁of▁sentence｜>"}
 )
-"""Tokens that end a turn or begin one, and hold no call."""
+"""Tokens that begin or end a turn, and contain no call."""
 
 _MARKUP = frozenset("<>|[]{}()=:\"'｜/@#§$%&~^▁→«»⟦⟧【】")
 _TIGHT = frozenset("<>|[{(=\"'｜@⟦【«")
-"""What stands right in front of a name in markup that begins within a line."""
+"""What immediately precedes a name in markup that begins within a line."""
 
 _LABEL = re.compile(
     r"[A-Z_]{2,}|(?i:tools?|calls?|calling|actions?|function|invoke|use|run|execute|name|cmd|command|exec|assistant|to|recipient)"
@@ -141,15 +150,22 @@ _IN_JSON = re.compile(r'[:\[{,]\s*"\Z')
 _NAMESPACE = re.compile(r"\b(?:functions|tools?|default_api)[.:/]$")
 _FOLLOWS = re.compile(r"\s*[({\[<:=|>@→«⟦]|\s*\n|\s*->|[ \t]+\w+\s*[=:]\s*[^\s=]")
 _OF_TOOLS = frozenset({"description", "properties", "$schema"})
-"""Members of what describes a tool, and of no call."""
+"""Members of a tool's description, which calls do not have."""
 
 _NAME_MEMBER = re.compile(r'"(?:name|tool_name|function|tool|action)"\s*:\s*"([\w.:/-]{1,128})"')
 _ARGUMENTS_MEMBER = re.compile(r'"(?:arguments|parameters|input|args|params)"\s*:\s*[{"]')
 _WRAPPED = re.compile(r"^[ \t]{0,3}(?:</?[\w:.-]*(?:tool|call|func|invo)[\w:.-]*(?:[ =][^<>\n]*)?>\s*)+", re.MULTILINE)
 
 
-def find(text: str, tools: Tools, *, reasoning: str = "", armed: Iterable[str] = ()) -> list[Suspect]:
-    """The suspects of a message. `armed`: the dialects that were looked for."""
+def find_suspects(text: str, tools: Tools, *, reasoning: str = "", armed: Iterable[str] = ()) -> list[Suspect]:
+    """Returns the suspects of a message.
+
+    Args:
+        text: Its text.
+        tools: The offered tools.
+        reasoning: Its reasoning.
+        armed: The dialects that were searched for.
+    """
     if not tools.offered or not tools.schemas:
         return []
     found: dict[tuple[str, str], Suspect] = {}
@@ -184,7 +200,7 @@ def _in(text: str, tools: Tools, armed: frozenset[str]) -> Iterator[Suspect]:
 
 
 def _opens(text: str, token: re.Match[str]) -> bool:
-    """Whether a token stands as one that begins something, and not as a word of a sentence."""
+    """Whether a token begins something, and is not a word in a sentence."""
     line = text.rfind("\n", 0, token.start()) + 1
     return not text[line : token.start()].strip() or re.compile(r"[\w{\[<\"]").match(text, token.end()) is not None
 
@@ -196,7 +212,7 @@ def _suspect(name: str, kind: Kind, text: str, begin: int, dialect: str = "") ->
 
 
 def without_code(text: str) -> str:
-    """A text with blanks for its code and quotations; but not for JSON in a fence that is all there is."""
+    """Replaces code and quotations in a text by blanks, except for JSON in a fence that is the whole text."""
     parts: list[str] = []
     at, fence = 0, ""
     marks = list(_FENCE.finditer(text))
@@ -226,10 +242,10 @@ def _blanks(text: str) -> str:
 
 
 def _candidates(text: str, tools: Tools) -> Iterator[tuple[int, int, str]]:
-    """Where something stands that looks like a call, up to where, and the tool that it names."""
+    """Yields start, end and tool name of each possible call."""
     matches = deque(_names(tuple(tools.schemas)).finditer(text), MOST_PLACES)
     places = [(*found, match.group()) for match in matches if (found := _call_at(text, match, tools))]
-    for match in _WRAPPED.finditer(text):  # an envelope that names what is not offered, or breaks off before the name
+    for match in _WRAPPED.finditer(text):  # an envelope with a tool that is not offered, or cut off before the name
         named = _NAME_MEMBER.search(text, match.end(), match.end() + 4 * NEAR)
         if named and _ARGUMENTS_MEMBER.search(text, match.end(), match.end() + 8 * NEAR) and named[1] not in tools.schemas:
             places.append((match.start(), named.end(), named[1]))
@@ -238,7 +254,7 @@ def _candidates(text: str, tools: Tools) -> Iterator[tuple[int, int, str]]:
 
 @lru_cache(64)
 def _names(names: tuple[str, ...]) -> re.Pattern[str]:
-    """The names, none within a longer word."""
+    """A pattern for the names as whole words."""
     one_of = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     spaces = "|".join(rf"(?<={space}\.)" for space in ("functions", "tools", "tool", "default_api"))
     pattern = rf"(?:(?<![\w./-])|(?<=^/)|(?<=\w/)|{spaces})(?:{one_of})(?![\w-])"
@@ -246,7 +262,7 @@ def _names(names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] | None:
-    """Where the call begins and ends that a name may be of; None if it is none."""
+    """Start and end of a possible call with this name; None if there is no call."""
     at = match.end()
     line = text.rfind("\n", 0, match.start()) + 1
     before = _NAMESPACE.sub("", text[line : match.start()])
@@ -262,7 +278,7 @@ def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] |
     begin = line
     if not stands:
         begin += next(number for number, character in enumerate(before) if character in _TIGHT)
-    for _ in range(MOST_LINES if begin == line else 0):  # lines above are a part of it while they are nothing but markup
+    for _ in range(MOST_LINES if begin == line else 0):  # lines above that are markup alone belong to it
         above = text.rfind("\n", 0, begin - 1) + 1
         if begin == 0 or not _is_bare_markup(text[above : begin - 1]):
             break
@@ -271,7 +287,7 @@ def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] |
 
 
 def _is_markup(before: str) -> bool:
-    """Whether what stands in front of a name in its line is markup, and not a sentence."""
+    """Whether the text before a name in its line is markup, not a sentence."""
     if len(before) > 4 * NEAR:
         return False
     bare = re.sub(r"<[^<>]*>?|[\[(【⟦][^\[\]()]{0,40}[\])】⟧]|\"[^\"]*\"", " ", before)
@@ -284,7 +300,7 @@ def _is_markup(before: str) -> bool:
 
 
 def _is_rest(rest: str) -> bool:
-    """Whether nothing but markup stands at the end of a text."""
+    """Whether only markup is left at the end of a text."""
     bare = re.sub(r"<[^<>]*>?|\{[^{}]*\}", " ", rest)
     return len(re.findall(r"[^\W\d_]{2,}", bare)) <= 1
 
@@ -297,7 +313,7 @@ def _is_bare_markup(line: str) -> bool:
 
 
 def _arguments_of(text: str, match: re.Match[str], tools: Tools, *, weak: bool) -> int | None:
-    """Where arguments of the tool end that stand next to its name; None if there are none."""
+    """The end of the tool's arguments next to its name; None if there are none."""
     name, at = match.group(), match.end()
     properties = frozenset(tools.properties(name))
     required = frozenset(key for key in properties if key in tools.schemas[name].get("required", ()))
@@ -332,7 +348,7 @@ def _arguments_of(text: str, match: re.Match[str], tools: Tools, *, weak: bool) 
 
 
 def _empty_element(text: str, at: int, properties: frozenset[str]) -> int | None:
-    """A tag or a call of a tool that takes nothing."""
+    """The end of an empty tag or call, of a tool without parameters."""
     if properties:
         return None
     match = re.compile(r"\(\)|\s*/>|>\s*</").match(text, at)
@@ -340,7 +356,7 @@ def _empty_element(text: str, at: int, properties: frozenset[str]) -> int | None
 
 
 def _given(window: str, key: str) -> int:
-    """Where a parameter's name stands in markup, with a value behind it; 0 where it does not."""
+    """The end of a parameter's name in markup, followed by a value; 0 if it is missing."""
     one = re.escape(key)
     pattern = (
         rf"[\"'<(=,|>\[:｜{{@$&#~%^]\s*{one}\s*[\"'<>=:|\]｜)}}]"
@@ -357,7 +373,7 @@ def _is_sentence(between: str) -> bool:
 
 
 def _object_at(text: str, at: int) -> tuple[frozenset[str], int | None]:
-    """The names of the members of an object, and where it ends; None where it breaks off or is no JSON."""
+    """The names of an object's members, and its end; None if it is incomplete or not JSON."""
     end = _end_of_object(text, at)
     part = text[at : end or len(text)]
     try:
@@ -384,7 +400,7 @@ def _end_of_object(text: str, at: int) -> int | None:
 
 
 def _judged(text: str, begin: int, name: str, tools: Tools, armed: frozenset[str]) -> Suspect:
-    """Why a candidate was not made a call: what all dialects make of it shows that."""
+    """Decides why a candidate was not made a call, by parsing it with all dialects."""
     if name not in tools.schemas:
         return _suspect(name, "not_offered", text, begin)
     dialect, arguments = _played(text[begin : begin + MOST_CALL], tools)
@@ -400,7 +416,7 @@ def _judged(text: str, begin: int, name: str, tools: Tools, armed: frozenset[str
 
 
 def _played(text: str, tools: Tools) -> tuple[str, str | None]:
-    """The dialect of the first call that stands in a text, and its arguments; None: it breaks off. ("", None) without any."""
+    """The dialect of the first call in a text, and its arguments; None if incomplete. ("", None) if there is no call."""
     rules: list[str] = []
     reader = MarkupParser(opener_index(tuple(DIALECTS.values())), tools, 0, lambda: "call", rules.append, whole=True)
     ops = [*reader.feed(text), *reader.close(cut=True)]

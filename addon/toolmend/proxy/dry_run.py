@@ -1,7 +1,7 @@
 """Mode `observe`: reports what would be mended and changes nothing.
 
     provider ─► Observe ─► client            the same bytes, with their content encoding
-                   └─► Observed pipeline     only its rules and ids are used; its output is discarded
+                   └─► DryRunPipeline        only its rules and ids are used; its output is discarded
 
 Routes are not observed: a client of another API has to be served in its own. Neither is toolmend_replay: the user asked for it.
 
@@ -9,7 +9,7 @@ Routes are not observed: a client of another API has to be served in its own. Ne
 """
 
 from ..core.content_encoding import ContentDecoder
-from ..pipeline.dry_run import Observed
+from ..pipeline.dry_run import DryRunPipeline
 from ..recordings.write.recorder import LiveRecording
 from .stream_callbacks import Callback, ResponseStream, reason
 
@@ -18,7 +18,12 @@ class Observe(ResponseStream):
     """Passes the bytes unchanged; the pipeline and the recording get them decoded."""
 
     def __init__(
-        self, pipeline: Observed, undo: ContentDecoder, recording: LiveRecording | None, then: Callback | None, errors: list[str]
+        self,
+        pipeline: DryRunPipeline,
+        undo: ContentDecoder,
+        recording: LiveRecording | None,
+        then: Callback | None,
+        errors: list[str],
     ) -> None:
         super().__init__(recording, then, errors)
         self._pipeline = pipeline

@@ -24,10 +24,10 @@ from ..config.settings import Settings, recorded
 from ..core.content_encoding import ContentDecoder
 from ..core.exchange_record import ExchangeRecord
 from ..core.fastclass import replace
-from ..pipeline.dry_run import Observed
+from ..pipeline.dry_run import DryRunPipeline
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.seen_dialects import SeenDialects
-from ..pipeline.suspects import NOTHING_SOUGHT
+from ..pipeline.suspects import NO_CONTEXT
 from ..providers.reasoning_start import Beginnings, pair_of
 from ..recordings.write.folder import Words
 from ..recordings.write.recorder import PATIENCE, Recorder
@@ -191,7 +191,7 @@ class ExchangeLifecycle:
         routed, observed = exchange.routed, settings.mode == "observe"
         model = (routed.route.use_model if routed else "") or request.get("model") or ""
         exchange.model_at_host = pair_of(exchange.upstream, str(model)[:200], request)
-        return (Observed if observed else Pipeline)(
+        return (DryRunPipeline if observed else Pipeline)(
             request,
             source=exchange.source,
             target=exchange.api,
@@ -219,11 +219,11 @@ class ExchangeLifecycle:
         with _isolated(exchange, "the end was not counted"):
             if exchange.meter:
                 rules_counted = [*rules, *([REFUSED] if exchange.refused else [])]
-                exchange.meter.finish(state, rules_counted, exchange.errors, pipeline.sought if pipeline else NOTHING_SOUGHT)
+                exchange.meter.finish(state, rules_counted, exchange.errors, pipeline.sought if pipeline else NO_CONTEXT)
         self._finish(exchange, state, message)
         error = _all_errors(exchange, None if state in NO_ERROR else message)
         folder = recording.place if recording else None
-        observed = isinstance(pipeline, Observed)
+        observed = isinstance(pipeline, DryRunPipeline)
         flow.metadata["toolmend"] = {"api": exchange.api, "rules": rules, "folder": folder, "error": error}
         flow.metadata["toolmend"] |= {"observed": True} if observed else {}
         subject = flow_info.printable(f"{exchange.host} {exchange.model}".rstrip())
@@ -303,7 +303,7 @@ def stream_for(
         stream = Plain(exchange.api, undo, exchange.recording, then, exchange.errors)
     elif not (mends and exchange.pipeline):
         stream = Tee(undo, exchange.recording, then, exchange.errors)
-    elif isinstance(exchange.pipeline, Observed):
+    elif isinstance(exchange.pipeline, DryRunPipeline):
         stream = Observe(exchange.pipeline, undo, exchange.recording, then, exchange.errors)
     else:
         stream = Mend(exchange.pipeline, undo, exchange.recording, then, exchange.errors)

@@ -20,7 +20,7 @@ from ..core.exchange_record import ExchangeRecord
 from ..core.fastclass import replace
 from ..core.fold import Answer, Message
 from ..pipeline.event_reader import EventReader, events_of
-from ..pipeline.suspects import NOTHING_SOUGHT, Sought, in_messages
+from ..pipeline.suspects import NO_CONTEXT, SuspectContext, in_messages
 from ..secrets.key_patterns import LONGEST_KEY
 from ..secrets.redactor import Redactor
 from ..secrets.request_secrets import secrets_of
@@ -83,7 +83,7 @@ class Meter:
                 self._reading = None
 
     def finish(
-        self, state: str, rules: Sequence[str], errors: Sequence[str], sought: Sought = NOTHING_SOUGHT
+        self, state: str, rules: Sequence[str], errors: Sequence[str], sought: SuspectContext = NO_CONTEXT
     ) -> None:
         """The end; `errors` are of what failed of ours, `sought` is what the answer was read with."""
         self._put(partial(self._end, state, tuple(rules), tuple(errors), sought, self._now() - self._began))
@@ -92,7 +92,7 @@ class Meter:
         self._reader.put(step, 0)
 
     def _end(
-        self, state: str, rules: tuple[str, ...], errors: tuple[str, ...], sought: Sought, seconds: float
+        self, state: str, rules: tuple[str, ...], errors: tuple[str, ...], sought: SuspectContext, seconds: float
     ) -> None:
         """In the reader's thread."""
         about, reading = self.about, self._reading
@@ -156,7 +156,7 @@ class MeteredEvents:
             "content": content,
         }
 
-    def suspects(self, sought: Sought) -> int:
+    def suspects(self, sought: SuspectContext) -> int:
         """How much looks like a call and was not made one; the body is over."""
         try:
             return len(in_messages(self._answer.known(), sought)) if self._readable and sought.tools.schemas else 0

@@ -24,7 +24,7 @@ from ...config.dialect_tables import dialects, to_json, to_toml
 from ...core.tools import OF, Tools
 from ...dialects import DIALECTS
 from ...dialects.own import OwnDialect
-from ...pipeline.suspects import find
+from ...pipeline.suspects import find_suspects
 from ...recordings.fixtures import fixture
 from ...recordings.fixtures.promotion import prepare, put
 from ...recordings.fixtures.verification import check
@@ -142,7 +142,7 @@ def _message(body: bytes, api: str, *, stream: bool) -> dict[str, Any]:
 def _chosen(message: dict[str, Any], tools: Tools) -> Sample:
     """The text, or the reasoning where that alone holds a call."""
     text, reasoning = str(message["text"]), str(message["reasoning"])
-    return Sample(reasoning if reasoning and not find(text, tools) and find(reasoning, tools) else text, tools)
+    return Sample(reasoning if reasoning and not find_suspects(text, tools) and find_suspects(reasoning, tools) else text, tools)
 
 
 def _show(dialect: OwnDialect, samples: Sequence[Sample]) -> None:

@@ -18,7 +18,7 @@ from ...core import json_text
 from ...core.fold import Answer
 from ...core.ids import ids_for
 from ...core.sse import BOM
-from ...pipeline.dry_run import Observed
+from ...pipeline.dry_run import DryRunPipeline
 from ...pipeline.event_reader import events_of
 from ...pipeline.pipeline import Pipeline
 from ...pipeline.suspects import Suspect, in_messages
@@ -74,7 +74,7 @@ def make(
         if source != target and not APIS[api].writer:
             raise SettingsError(f"{api} is mended in itself, and not translated: --from and --to are to be the same")
     settings = _settings(options)
-    kind = Observed if settings.mode == "observe" and source == target else Pipeline
+    kind = DryRunPipeline if settings.mode == "observe" and source == target else Pipeline
     return kind(request, source=source, target=target, settings=settings, new_id=ids_for(body))
 
 

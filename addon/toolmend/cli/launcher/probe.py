@@ -12,7 +12,7 @@ Rule of this file: nothing of it is recorded, counted, or sent anywhere.
 from mitmproxy import http
 
 from ... import __version__
-from ...pipeline.dry_run import Observed
+from ...pipeline.dry_run import DryRunPipeline
 from ...pipeline.pipeline import Pipeline
 from ...proxy import flow_info
 from ...proxy.addon import Toolmend
@@ -41,6 +41,6 @@ class Probe:
     def _mended(self) -> bytes:
         """mitmproxy asks no stream callable for an answer of ours, so the pipeline is gone through before."""
         settings = self._toolmend.settings
-        kind = Observed if settings.mode == "observe" else Pipeline
+        kind = DryRunPipeline if settings.mode == "observe" else Pipeline
         pipeline = kind(sample_stream.REQUEST, source="chat", target="chat", settings=settings, host=HOST)
         return b"".join(map(pipeline.feed, sample_stream.events())) + pipeline.close()

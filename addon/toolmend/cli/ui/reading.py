@@ -292,11 +292,11 @@ def _suspected(suspect: Mapping[str, str]) -> str:
 def _suspect(message: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> str:
     """What looks like a call in an answer and was not made one."""
     from ...core.tools import Tools  # noqa: PLC0415
-    from ...pipeline.suspects import find  # noqa: PLC0415  slow
+    from ...pipeline.suspects import find_suspects  # noqa: PLC0415  slow
 
     schemas = {str(tool["name"]): _object(tool.get("schema")) for tool in tools if tool.get("kind") == "function"}
-    found = find(str(message.get("text") or ""), Tools(schemas), reasoning=str(message.get("reasoning") or ""))
-    return "; ".join(_suspected(one.told()) for one in found)
+    found = find_suspects(str(message.get("text") or ""), Tools(schemas), reasoning=str(message.get("reasoning") or ""))
+    return "; ".join(_suspected(one.to_json()) for one in found)
 
 
 def _object(text: Any) -> dict[str, Any]:

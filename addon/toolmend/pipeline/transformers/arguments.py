@@ -1,10 +1,10 @@
-"""Arguments are made to fit the schema of their tool, native ones and those of calls that were found in the text.
+"""Fits arguments to the schema of their tool, for native calls and for calls found in the text.
 
     ToolCallDelta '{"limit": "5', '"}'   →   ToolCallDelta '{"limit": ', '5}'
 
-1. What changes is decided by argument_fit.py; here it is told which frame the text leaves with.
-2. A frame whose text stays as it is leaves as it came. Where its last characters may still change, the frame waits for the next
-   deltas of its call, and so do the frames after it. Where MAX_FRAMES wait, only the text that may change is held.
+1. argument_fit.py decides what changes; this file decides in which frame the text is sent.
+2. A frame whose text stays passes unchanged. If its last characters may still change, it waits for the next deltas of its call,
+   and so do the frames after it. If MAX_FRAMES wait, only the text that may change is held.
 """
 
 from collections import deque
@@ -29,36 +29,36 @@ from ...core.schemas import Schema
 from ...core.tools import Tools
 
 MAX_FRAMES = 256
-"""Frames that wait: most values that are held have fewer deltas."""
+"""Frames that may be held: most values have fewer deltas."""
 
 
 
 @mutable
 class _Piece:
-    """A delta, and what goes out of it."""
+    """A delta, and its text for the client."""
 
     event: ToolCallDelta
     out: str = ""
-    waits: bool = False  # for the next one: its last characters may still change
+    is_held: bool = False  # until the next delta: its last characters may still change
 
     @property
     def tail(self) -> str:
-        """What may still change."""
+        """The characters that may still change."""
         return self.event.arguments[len(self.out) :]
 
 
 @mutable
 class _Call:
     fit: ArgumentFit
-    waiting: list[_Piece] = field(default_factory=list)
-    split: bool = False  # text is held without the frames that it came in
+    held: list[_Piece] = field(default_factory=list)
+    split: bool = False  # text is held without its frames
 
     def part(self) -> None:
-        """The frames wait no longer, the text does."""
-        self.split = bool(self.waiting)
-        for piece in self.waiting:
-            piece.waits = False
-        self.waiting.clear()
+        """Releases the frames, but holds the text."""
+        self.split = bool(self.held)
+        for piece in self.held:
+            piece.is_held = False
+        self.held.clear()
 
 
 @mutable
@@ -67,8 +67,8 @@ class _Held:
     items: list[Event | _Piece] = field(default_factory=list)
 
     @property
-    def waits(self) -> bool:
-        return any(isinstance(item, _Piece) and item.waits for item in self.items)
+    def is_held(self) -> bool:
+        return any(isinstance(item, _Piece) and item.is_held for item in self.items)
 
     def result(self) -> Frame:
         events: list[Event] = []
@@ -84,14 +84,14 @@ class _Held:
 
 
 class FitArguments:
-    """The calls of one answer. `off`: rules that stay away."""
+    """Fits the calls of one answer. `off`: rules that are off."""
 
     def __init__(self, tools: Tools, fired: Callable[[str], None], off: Container[str] = ()) -> None:
         self._tools = tools
         self._fired = fired
         self._types, self._commas = "argument_types" not in off, "argument_json" not in off
         self._schemas: dict[str, Schema | None] = {}
-        self._calls: dict[tuple[int, int], _Call] = {}  # those that are open, by choice and index
+        self._calls: dict[tuple[int, int], _Call] = {}  # open calls by choice and index
         self._held: deque[_Held] = deque()
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
@@ -112,16 +112,16 @@ class FitArguments:
 
     @property
     def busy(self) -> bool:
-        """Whether more may become of a delta than that it passes."""
+        """Whether a delta may not simply pass."""
         return bool(self._held) or any(not call.fit.passing for call in self._calls.values())
 
     @property
-    def waits(self) -> bool:
-        """Whether frames wait for a value that may change: for more than a delta."""
-        return any(call.waiting and not call.fit.pending for call in self._calls.values())
+    def holds_frames(self) -> bool:
+        """Whether frames are held for a value that may change, for more than one delta."""
+        return any(call.held and not call.fit.pending for call in self._calls.values())
 
     def _passes(self, event: Event) -> bool:
-        """Whether an event goes out as it is, and needs no look: nearly all."""
+        """Whether an event passes unchanged, and without a closer look: nearly all do."""
         match event:
             case ToolCallDelta():
                 call = self._calls.get((event.choice, event.index))
@@ -164,46 +164,46 @@ class FitArguments:
         items.append(event)
 
     def _schema(self, name: str) -> Schema | None:
-        """What is known of a tool's parameters."""
+        """The schema of a tool's parameters, if known."""
         if name not in self._schemas:
             given = self._tools.schemas.get(name)
             self._schemas[name] = Schema(given) if given and self._types else None
         return self._schemas[name]
 
     def _release_text(self, call: _Call, out: str, piece: _Piece | None) -> str:
-        """Text that goes out with a piece of a call, and with those that waited. What is left of it without a piece."""
+        """Puts text into a piece of a call, and into the held ones. Returns the text that is left without a piece."""
         for rule in call.fit.rules:
             self._fired(rule)
         call.fit.rules.clear()
         released = bool(out) or not call.fit.holds
         call.split = call.split and not released
-        if call.waiting and released:
-            tails = "".join(waiting.tail for waiting in call.waiting)
-            right = out.startswith(tails)
-            for waiting in call.waiting:
-                waiting.waits = False
-                waiting.out = waiting.event.arguments if right else waiting.out
-            call.waiting.clear()
-            out = out[len(tails) :] if right else out
+        if call.held and released:
+            tails = "".join(held.tail for held in call.held)
+            unchanged = out.startswith(tails)
+            for held in call.held:
+                held.is_held = False
+                held.out = held.event.arguments if unchanged else held.out
+            call.held.clear()
+            out = out[len(tails) :] if unchanged else out
         if piece is None:
             return out
         piece.out = out
         if call.fit.holds and not call.split and piece.event.arguments.startswith(out):
-            piece.waits = True
-            call.waiting.append(piece)
+            piece.is_held = True
+            call.held.append(piece)
         return ""
 
-    def _settle(self, items: list[Event | _Piece], but: tuple[int, int] | None = None, *, full: bool = False) -> None:
-        """Something else comes: what is most likely right of other calls goes out as it is. `full`: no frame waits any more."""
+    def _settle(self, items: list[Event | _Piece], except_for: tuple[int, int] | None = None, *, full: bool = False) -> None:
+        """Sends the most likely text of other calls, because something else follows. `full`: release all frames."""
         for key, call in self._calls.items():
-            if call.waiting and key != but:
+            if call.held and key != except_for:
                 if full and not call.fit.pending:
                     call.part()
                 elif call.fit.pending and (rest := self._release_text(call, call.fit.settle(), None)):
                     items.append(ToolCallDelta(key[1], rest, key[0]))
 
     def _end(self, items: list[Event | _Piece], which: tuple[int, int] | None) -> None:
-        """A call is over, or all of them are."""
+        """Ends a call; all calls if `which` is None."""
         for key in list(self._calls) if which is None else [which]:
             call = self._calls.pop(key, None)
             if call and (rest := self._release_text(call, call.fit.end(), None)):
@@ -211,6 +211,6 @@ class FitArguments:
 
     def _released(self) -> list[Frame]:
         released = []
-        while self._held and not self._held[0].waits:
+        while self._held and not self._held[0].is_held:
             released.append(self._held.popleft().result())
         return released

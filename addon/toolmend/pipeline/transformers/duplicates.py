@@ -1,11 +1,10 @@
-"""The same call sent twice is one call: in the reasoning and again in the content, or as markup and as a native call.
+"""Drops a call that is sent twice: in the reasoning and again in the content, or as markup and as a native call (R16).
 
-Rule of this file: the later one is dropped, so only the later one waits, and only if an earlier call of another kind
-has its name: up to its end, when its arguments are known. Two equal calls of one kind are two calls. R16 of
-dialect-rules.md.
+1. The later call is dropped, so only it is held, and only if an earlier call of another kind has its name: until its end, when
+   its arguments are known. Two equal calls of one kind are two calls.
+2. Arguments are compared as JSON. A native call without arguments equals a call in markup that has some: parsers lose them.
 
-Equal are arguments that are equal JSON; and a native call without any is the markup call that has some: parsers lose
-them. XX In the other order, `{}` first and the markup behind it, both are sent: the first has gone by then.
+XX In the other order, `{}` first and then the markup, both are sent, because the first was sent before.
 """
 
 import json
@@ -19,10 +18,10 @@ from ...core.fastclass import mutable, replace
 from ...core.text_state import ROOM
 
 MAX_KEPT = 1024 * 1024
-"""Characters of a choice's arguments that are kept to compare. Over it what waits goes out, and all is forgotten."""
+"""Characters kept of a choice's arguments, for comparison. Beyond, held calls are sent, and all is forgotten."""
 
 MAX_CALLS = 64
-"""Calls that a later one is compared with: the last ones."""
+"""Calls that a later one is compared with, the last ones."""
 
 _MATTERS = (ToolCallStart, ToolCallEnd, Finish, MessageEnd, StreamError)
 
@@ -30,10 +29,10 @@ _MATTERS = (ToolCallStart, ToolCallEnd, Finish, MessageEnd, StreamError)
 @mutable
 class _Call:
     start: ToolCallStart
-    index: int = -1  # the client's; none yet while the call waits
-    text: StringIO = field(default_factory=StringIO)  # of the arguments
-    waiting: list[ToolCallDelta | ToolCallEnd] | None = None
-    twins: set[tuple[bool, bool]] = field(default_factory=set)  # the kinds of those that were dropped for it
+    index: int = -1  # the client's; -1 while the call is held
+    text: StringIO = field(default_factory=StringIO)  # the arguments
+    held: list[ToolCallDelta | ToolCallEnd] | None = None
+    dropped_kinds: set[tuple[bool, bool]] = field(default_factory=set)  # the kinds of calls that were dropped because of it
 
     @property
     def kind(self) -> tuple[bool, bool]:
@@ -41,7 +40,7 @@ class _Call:
 
     @property
     def arguments(self) -> str | None:
-        """The arguments, spelt in one way; None if they are no JSON, or forgotten."""
+        """The arguments in canonical form; None if they are not JSON, or forgotten."""
         try:
             return json.dumps(json_text.loads(self.text.getvalue().encode()), sort_keys=True)
         except (json_text.NotJSON, UnicodeEncodeError, RecursionError):
@@ -51,29 +50,29 @@ class _Call:
 @mutable
 class _Choice:
     sent: list[_Call] = field(default_factory=list)
-    calls: dict[int, _Call | None] = field(default_factory=dict)  # by the index they come with; None: dropped
+    calls: dict[int, _Call | None] = field(default_factory=dict)  # by their own index; None: dropped
     kept: int = 0
 
     def rivals(self, call: _Call) -> list[_Call]:
-        """The calls sent that this one may say again."""
+        """The sent calls that this one may repeat."""
         return [
             other
             for other in self.sent[-MAX_CALLS:]
-            if other.start.name == call.start.name and call.kind != other.kind and call.kind not in other.twins
+            if other.start.name == call.start.name and call.kind != other.kind and call.kind not in other.dropped_kinds
         ]
 
     def original(self, call: _Call) -> _Call | None:
-        """The call that this one says again."""
+        """The sent call that this one repeats."""
         arguments = call.arguments
         rivals = self.rivals(call)
         same = [other for other in rivals if arguments is not None and other.arguments == arguments]
         if not same and arguments == "{}" and not call.start.in_text:
-            same = rivals  # they are all markup
+            same = rivals  # all of them are markup
         return same[0] if same else None
 
 
 class Duplicates:
-    """`fired` is told `duplicate_call`."""
+    """Drops repeated calls. Reports the rule `duplicate_call`."""
 
     def __init__(self, fired: Callable[[str], None]) -> None:
         self._fired = fired
@@ -97,14 +96,14 @@ class Duplicates:
 
     @property
     def busy(self) -> bool:
-        """Whether a call waits, or too much is kept soon: else deltas pass."""
+        """Whether a call is held, or the bound is near; else deltas pass."""
         return any(
-            choice.kept + ROOM > MAX_KEPT or any(call and call.waiting is not None for call in choice.calls.values())
+            choice.kept + ROOM > MAX_KEPT or any(call and call.held is not None for call in choice.calls.values())
             for choice in self._choices.values()
         )
 
     def _passes(self, event: Event) -> bool:
-        """Whether an event goes out as it is: nearly all do. Then it is noted."""
+        """Records an event that passes unchanged: nearly all do. Returns whether it does."""
         if not isinstance(event, ToolCallDelta):
             return not isinstance(event, _MATTERS)
         choice = self._choices.get(event.choice)
@@ -122,14 +121,14 @@ class Duplicates:
                 call = _Call(event)
                 choice.calls[event.index] = call
                 if choice.rivals(call):
-                    call.waiting = []
+                    call.held = []
                 else:
                     self._send(choice, call, out)
             case ToolCallDelta() | ToolCallEnd():
                 choice = self._choice(event.choice)
-                going_on = choice.calls.get(event.index)
-                if going_on is not None:
-                    self._go_on(choice, going_on, event, out)
+                continued = choice.calls.get(event.index)
+                if continued is not None:
+                    self._continue(choice, continued, event, out)
                 elif event.index not in choice.calls:
                     out.append(event)
             case Finish():
@@ -142,22 +141,22 @@ class Duplicates:
             case _:
                 out.append(event)
 
-    def _go_on(self, choice: _Choice, call: _Call, event: ToolCallDelta | ToolCallEnd, out: list[Event]) -> None:
+    def _continue(self, choice: _Choice, call: _Call, event: ToolCallDelta | ToolCallEnd, out: list[Event]) -> None:
         if isinstance(event, ToolCallDelta):
             call.text.write(event.arguments)
             choice.kept += len(event.arguments)
-        elif call.waiting is not None:
+        elif call.held is not None:
             original = choice.original(call)
             if original:
-                original.twins.add(call.kind)
+                original.dropped_kinds.add(call.kind)
                 choice.calls[event.index] = None
                 self._fired("duplicate_call")
                 return
             self._send(choice, call, out)
-        if call.waiting is None:
+        if call.held is None:
             out.append(event if event.index == call.index else replace(event, index=call.index))
         else:
-            call.waiting.append(event)
+            call.held.append(event)
         if choice.kept > MAX_KEPT:
             self._release(choice, out)
             for other in choice.sent:
@@ -168,13 +167,13 @@ class Duplicates:
         call.index = len(choice.sent)
         choice.sent.append(call)
         out.append(call.start if call.start.index == call.index else replace(call.start, index=call.index))
-        waiting, call.waiting = call.waiting, None
-        out += (replace(event, index=call.index) for event in waiting or ())
+        held, call.held = call.held, None
+        out += (replace(event, index=call.index) for event in held or ())
 
     def _release(self, choice: _Choice, out: list[Event]) -> None:
-        """The calls that wait go out: they were not completed, or are too long to wait."""
+        """Sends the held calls: they are incomplete, or too long."""
         for call in choice.calls.values():
-            if call is not None and call.waiting is not None:
+            if call is not None and call.held is not None:
                 self._send(choice, call, out)
 
     def _choice(self, number: int) -> _Choice:

@@ -1,9 +1,9 @@
-"""Arguments that a model escapes as HTML does are unescaped, once, for models that are known to do so (deepagents#2954: Grok).
+"""Unescapes the arguments of models that are known to escape them like HTML, once (deepagents#2954: Grok).
 
     ToolCallDelta '{"command": "a &am', 'p;&amp; echo &quot;b&quot;"}'   →   '{"command": "a ', '&& echo \\"b\\""}'
 
-1. A call whose arguments have a bare `<`, `>` or `&` is not escaped: from there on its text stays as it is.
-2. A frame whose text does not change is sent unchanged. One that may end in the middle of an entity waits for the next.
+1. Arguments with a bare `<`, `>` or `&` are not escaped: from there on the text stays as it is.
+2. A frame whose text does not change is sent unchanged. One that may end within an entity is held until the next.
 """
 
 import html
@@ -24,11 +24,11 @@ _CUT = re.compile(r"&#?\w{0,5}\Z")
 
 @mutable
 class _Item:
-    """An event of a frame, and its text as it goes out."""
+    """An event of a frame, and its text for the client."""
 
     event: Event
     out: str | None = None
-    rest: str = ""  # what may be of an entity
+    rest: str = ""  # it may be part of an entity
 
     def result(self) -> Event:
         if isinstance(self.event, ToolCallDelta) and self.out not in (None, self.event.arguments):
@@ -38,19 +38,19 @@ class _Item:
 
 @mutable
 class _Call:
-    bare: bool = False  # it is not escaped
-    waiting: list[_Item] = field(default_factory=list)  # deltas that end in what may be the beginning of an entity
+    bare: bool = False  # the arguments are not escaped
+    held: list[_Item] = field(default_factory=list)  # deltas that may end within an entity
 
-    def was_text(self) -> None:
-        """What waits was no entity."""
-        for item in self.waiting:
+    def keep_text(self) -> None:
+        """Sends the held text: it is not an entity."""
+        for item in self.held:
             item.out = (item.out or "") + item.rest
             item.rest = ""
-        self.waiting.clear()
+        self.held.clear()
 
 
 class Entities:
-    """The native calls of one answer."""
+    """Unescapes the native calls of one answer."""
 
     def __init__(self, fired: Callable[[str], None]) -> None:
         self._fired = fired
@@ -69,14 +69,14 @@ class Entities:
 
     @property
     def busy(self) -> bool:
-        """Whether a call is open, of which any delta may have an entity."""
+        """Whether a call is open: any of its deltas may have an entity."""
         return bool(self._held or self._calls)
 
     def _item(self, event: Event) -> _Item:
         item = _Item(event)
         if isinstance(event, ToolCallDelta):
             key = event.choice, event.index
-            self._settle(but=key)
+            self._settle(except_for=key)
             self._unescape(self._calls.setdefault(key, _Call()), item, event.arguments)
         elif isinstance(event, ToolCallEnd | Finish | MessageEnd | StreamError):
             self._settle()
@@ -85,7 +85,7 @@ class Entities:
         return item
 
     def _unescape(self, call: _Call, item: _Item, arguments: str) -> None:
-        tail = "".join(waiting.rest for waiting in call.waiting)
+        tail = "".join(held.rest for held in call.held)
         text = tail + arguments
         pieces: list[str] = []
         at = 0
@@ -99,21 +99,21 @@ class Entities:
         end = cut.start() if cut else len(text)
         if pieces:
             self._fired(RULE)
-            for waiting in call.waiting:
-                waiting.rest = ""
-            call.waiting.clear()
+            for held in call.held:
+                held.rest = ""
+            call.held.clear()
         elif end:
-            call.was_text()
+            call.keep_text()
         item.out = "".join((*pieces, text[at:end]))[0 if pieces or not end else len(tail) :]
         item.rest = text[max(end, len(tail)) :]
         if item.rest:
-            call.waiting.append(item)
+            call.held.append(item)
 
-    def _settle(self, but: tuple[int, int] | None = None) -> None:
-        """Nothing more comes of the other calls for now: what may be the beginning of an entity is none."""
+    def _settle(self, except_for: tuple[int, int] | None = None) -> None:
+        """Sends the held text of other calls, because they do not continue here."""
         for key, call in self._calls.items():
-            if key != but:
-                call.was_text()
+            if key != except_for:
+                call.keep_text()
 
     def _released(self) -> list[Frame]:
         released = []

@@ -1,6 +1,6 @@
-"""Frames that wait, and frames that lose events.
+"""A queue of held frames, from which events can be removed.
 
-Rule of this file: frames go out in the order they came, and one that lost nothing is the very frame that came.
+Frames leave in the order they came, and one that lost no event is the same object.
 """
 
 import operator
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from ...core.events import Event, Frame, ReasoningDelta, TextDelta, ToolCallDelta
 
 
-class Queue:
-    """Frames that wait. A number tells which: they count from 0 as they come."""
+class FrameQueue:
+    """Held frames, numbered from 0 as they come."""
 
     def __init__(self) -> None:
         self.frames: deque[Frame] = deque()
@@ -24,18 +24,18 @@ class Queue:
 
     @property
     def next(self) -> int:
-        """The number of the frame that comes next."""
+        """The number of the next frame."""
         return self.first + len(self.frames)
 
     def edit(self, number: int, keep: Callable[[Event], bool]) -> None:
-        """Drops events of the frames from a number on."""
+        """Removes events from the frames from a number on."""
         for at in range(number - self.first, len(self.frames)):
             old = self.frames[at]
             new = self.frames[at] = with_events(old, [event for event in old.events if keep(event)])
             self.size += _size(new) - _size(old)
 
     def release(self, wanted: Iterable[int | None]) -> list[Frame]:
-        """The frames before all that are still wanted."""
+        """Returns the frames before the first `wanted` one."""
         end = min((number for number in wanted if number is not None), default=self.next)
         out = []
         while self.first < end:
@@ -46,14 +46,14 @@ class Queue:
 
 
 def with_events(frame: Frame, events: Sequence[Event]) -> Frame:
-    """The frame with other events; itself if they are its own."""
+    """The frame with other events; itself if they are the same."""
     if len(events) == len(frame.events) and all(map(operator.is_, events, frame.events)):
         return frame
     return Frame(frame.sse, tuple(events), touched=True)
 
 
 def _size(frame: Frame) -> int:
-    """What a frame that waits counts: its text in bytes, and one, for there is no end of empty frames either."""
+    """The size of a held frame: its text in bytes, plus one, because empty frames must count, too."""
     size = 1
     for event in frame.events:
         match event:
@@ -67,5 +67,5 @@ def _size(frame: Frame) -> int:
 
 
 def bytes_of(text: str) -> int:
-    """The size of a text, which may hold half a character."""
+    """The UTF-8 size of a text, which may contain half a surrogate pair."""
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))

@@ -1,8 +1,8 @@
-"""Markup that was left in the text becomes calls.
+"""Makes calls of markup that was left in the text.
 
-Rule of this file: a frame leaves when the last character of its text is decided, in the order it came. If all of it was text,
-the very frame leaves that came in; so prose that almost looked like a call is byte-identical, however long it was held. Text
-and reasoning of a choice are read as one text, so a call may begin in the one and end in the other.
+1. A frame leaves when the last character of its text is decided, in the order it came. If all of it is text, the same frame
+   leaves: so prose that almost looked like a call passes unchanged, however long it was held.
+2. Text and reasoning of a choice are read as one text, so a call may begin in one and end in the other.
 """
 
 from collections import deque
@@ -28,25 +28,25 @@ from ...dialects.engine.emitter import ContentSpan, Op, ReasoningSpan
 from ...dialects.engine.markup_parser import MarkupParser
 
 MAX_FRAMES = 64 * 1024
-"""Frames that are held for what is not certain yet: each takes half a KiB, whatever it says."""
+"""Frames held for an undecided text: each takes half a KiB, even without content."""
 
 MAX_CALLS = 4096
-"""Calls of one answer: each is known to its end, and takes some KiB. No client would run so many."""
+"""Calls of one answer: each is tracked to its end, and takes some KiB. No client would run so many."""
 
 
 class TooManyCallsError(Exception):
-    """Nobody asked for them: the answer passes as it comes."""
+    """Raised so that the answer passes unchanged."""
 
 
 @mutable
 class _Piece:
-    """A text event and what has been decided of it."""
+    """A text event, and what was decided about it."""
 
     event: TextDelta | ReasoningDelta
     left: int
     out: list[Event] = field(default_factory=list)
     changed: bool = False
-    more: list[str] = field(default_factory=list)  # arguments that go on those which `out` ends with
+    more_arguments: list[str] = field(default_factory=list)  # arguments to append to the last event of `out`
 
     def keep(self, size: int) -> None:
         self.keep_as(type(self.event), size)
@@ -59,11 +59,11 @@ class _Piece:
         self.left -= size
 
     def put(self, event: Event) -> None:
-        """An event that stands here; arguments go on those in front of them, so it does not matter where they were cut."""
+        """Adds an event. Arguments are appended to arguments before them: their cuts do not matter."""
         self.changed = True
         last = self.out[-1] if self.out else None
         if isinstance(event, ToolCallDelta) and isinstance(last, ToolCallDelta) and last.index == event.index:
-            self.more.append(event.arguments)
+            self.more_arguments.append(event.arguments)
         else:
             self._join()
             self.out.append(event)
@@ -77,16 +77,16 @@ class _Piece:
         return self.out if self.changed else [self.event]
 
     def _join(self) -> None:
-        if self.more:
+        if self.more_arguments:
             last = self.out[-1]
             assert isinstance(last, ToolCallDelta)
-            self.out[-1] = replace(last, arguments="".join((last.arguments, *self.more)))
-            self.more.clear()
+            self.out[-1] = replace(last, arguments="".join((last.arguments, *self.more_arguments)))
+            self.more_arguments.clear()
 
 
 @mutable
 class _Held:
-    """A frame whose text is not all decided."""
+    """A frame whose text is not fully decided."""
 
     frame: Frame
     items: list[_Piece | Event] = field(default_factory=list)
@@ -96,8 +96,8 @@ class _Held:
     def decided(self) -> bool:
         return not any(isinstance(item, _Piece) and item.left for item in self.items)
 
-    def says(self, choice: int) -> bool:
-        """Whether there is text of a choice in it."""
+    def has_text(self, choice: int) -> bool:
+        """Whether the frame has text of a choice."""
         return any(isinstance(item, _Piece) and item.event.choice == choice for item in self.items)
 
     def result(self) -> Frame:
@@ -113,23 +113,26 @@ class _Held:
 class _Choice:
     """The text of one choice."""
 
-    reader: MarkupParser
+    parser: MarkupParser
     pieces: deque[_Piece] = field(default_factory=deque)
-    last: _Piece | None = None  # the piece of the last decided character, while its frame is here
-    ended: bool = False  # there was a reason for it
-    cut: bool = False  # and it was that more would have come
-    native: dict[int, int] = field(default_factory=dict)  # indices of the upstream's own calls → the client's
+    last: _Piece | None = None  # the piece of the last decided character, while its frame is held
+    ended: bool = False  # it has a finish reason
+    cut: bool = False  # the reason means that it was cut off
+    native: dict[int, int] = field(default_factory=dict)  # indices of native calls → the client's
 
 
 class Markup:
-    """`new_reader` makes the reader of a choice. `whole`: the answer comes as one frame, which has all of its text."""
+    """Parses the text of each choice.
 
-    def __init__(self, new_reader: Callable[[int], MarkupParser]) -> None:
+    `new_parser` makes the parser of a choice. `whole`: the answer comes as one frame with all of its text.
+    """
+
+    def __init__(self, new_parser: Callable[[int], MarkupParser]) -> None:
         self.whole = False
-        self._new_reader = new_reader
+        self._new_parser = new_parser
         self._choices: dict[int, _Choice] = {}
         self._held: deque[_Held] = deque()
-        self._lasting: set[_Choice] = set()  # those that have a last piece
+        self._with_last: set[_Choice] = set()  # those that have a last piece
         self._calls = 0
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
@@ -143,22 +146,22 @@ class Markup:
             self._event(event, held)
         if len(self._held) > MAX_FRAMES:
             for choice in self._choices.values():
-                self._apply(choice, choice.reader.give_up())
+                self._apply(choice, choice.parser.give_up())
         return self._release()
 
     def _passes(self, event: TextDelta | ReasoningDelta) -> bool:
-        return self._choice(event.choice).reader.passes(event.text, isinstance(event, ReasoningDelta))
+        return self._choice(event.choice).parser.passes(event.text, isinstance(event, ReasoningDelta))
 
     def text_state(self, kind: type[Event], number: int) -> TextState | None:
-        """How a choice goes on with events of this kind: they pass, or text becomes arguments; or they wait like those before."""
+        """The lexical state in which further events of this kind pass, become arguments, or are held; None if unknown."""
         choice = self._choice(number)
         if kind is ToolCallDelta:
-            return None if self._held or choice.reader.tentative else ANYTHING
-        return choice.reader.text_state(reasoning=kind is ReasoningDelta, held=self.holds)
+            return None if self._held or choice.parser.tentative else ANYTHING
+        return choice.parser.text_state(reasoning=kind is ReasoningDelta, held=self.holds)
 
     @property
     def holds(self) -> bool:
-        """Whether frames are held: then those that come are."""
+        """Whether frames are held, so that further ones will be."""
         return bool(self._held)
 
     def close(self) -> Sequence[Frame]:
@@ -167,18 +170,18 @@ class Markup:
 
     @property
     def in_call(self) -> bool:
-        """Whether text is held because it looks like a call: more than the beginning of an opener."""
-        return any(choice.reader.in_call for choice in self._choices.values())
+        """Whether text is held that looks like a call: more than the beginning of an opener."""
+        return any(choice.parser.in_call for choice in self._choices.values())
 
     @property
-    def shown(self) -> str:
-        """How the text of the first choice began, "content" or "reasoning"; empty where it does not show."""
-        return self._choices[0].reader.began_as if 0 in self._choices else ""
+    def beginning(self) -> str:
+        """How the text of the first choice began, "content" or "reasoning"; "" if that does not show."""
+        return self._choices[0].parser.began_as if 0 in self._choices else ""
 
     def _finish(self, *, cut: bool) -> None:
-        """The text of all choices is over. `cut`: those that had no reason for it were cut off."""
+        """Ends the text of all choices. `cut`: those without a finish reason were cut off."""
         for choice in self._choices.values():
-            self._apply(choice, choice.reader.close(cut=choice.cut if choice.ended else cut))
+            self._apply(choice, choice.parser.close(cut=choice.cut if choice.ended else cut))
 
     def _event(self, event: Event, held: _Held) -> None:
         match event:
@@ -187,57 +190,58 @@ class Markup:
                 piece = _Piece(event, len(event.text))
                 choice.pieces.append(piece)
                 held.items.append(piece)
-                self._apply(choice, choice.reader.feed(event.text, isinstance(event, ReasoningDelta)))
+                self._apply(choice, choice.parser.feed(event.text, isinstance(event, ReasoningDelta)))
             case Finish():
                 choice = self._choice(event.choice)
                 choice.cut = event.finish_reason in BROKEN_OFF
-                if not (choice.ended or held.says(event.choice)):  # else it may be one of many: some put a reason on each chunk
-                    self._apply(choice, choice.reader.close(cut=choice.cut))
+                # otherwise it may be one of several: some upstreams put one on each chunk
+                if not (choice.ended or held.has_text(event.choice)):
+                    self._apply(choice, choice.parser.close(cut=choice.cut))
                 choice.ended = True
                 held.items.append(event)
             case MessageEnd() | StreamError():
                 self._finish(cut=isinstance(event, StreamError))
                 held.items.append(event)
             case ToolCallStart() | ToolCallDelta() | ToolCallEnd():
-                begins = isinstance(event, ToolCallStart)
-                if begins:
+                is_start = isinstance(event, ToolCallStart)
+                if is_start:
                     self._count()
                 choice = self._choice(event.choice)
-                self._apply(choice, choice.reader.native(begins=begins))
+                self._apply(choice, choice.parser.native(begins=is_start))
                 index = self._native_index(event)
                 native = event if index == event.index else replace(event, index=index)
                 if isinstance(native, ToolCallStart):
-                    native = self._native_id(native, choice.reader)
+                    native = self._native_id(native, choice.parser)
                 held.items.append(native)
                 held.changed |= native is not event
             case _:
                 held.items.append(event)
 
     def _count(self) -> None:
-        """A call begins."""
+        """Counts a call."""
         self._calls += 1
         if self._calls > MAX_CALLS:
             raise TooManyCallsError
 
     def _native_index(self, event: ToolCallStart | ToolCallDelta | ToolCallEnd) -> int:
-        """The index of one of the upstream's own calls, moved behind the calls found in the text."""
+        """The index of a native call, after the calls found in the text."""
         choice = self._choice(event.choice)
         if event.index not in choice.native:
-            choice.native[event.index] = choice.reader.take_index(event.index)
+            choice.native[event.index] = choice.parser.take_index(event.index)
         return choice.native[event.index]
 
-    def _native_id(self, event: ToolCallStart, reader: MarkupParser) -> ToolCallStart:
-        """One of the upstream's own calls; another id if a call in the text has that one, and none in the text will have it."""
-        if event.id and event.id in reader.ids:  # Gemini's and Ollama's have none
-            event = replace(event, id=reader.new_id())
-            reader.fired("tool_call_id")
-        reader.ids.add(event.id)
+    def _native_id(self, event: ToolCallStart, parser: MarkupParser) -> ToolCallStart:
+        """Gives a native call another id if a call in the text has its id, and reserves it."""
+        if event.id and event.id in parser.ids:  # those of Gemini and Ollama have none
+            event = replace(event, id=parser.new_id())
+            parser.fired("tool_call_id")
+        parser.ids.add(event.id)
         return event
 
     def _apply(self, choice: _Choice, ops: list[Op]) -> None:
-        """Carries out what the reader decided. Events go where the last decided character stood, or in front of the next.
+        """Carries out the parser's decisions. Events go to the last decided character, or before the next one.
 
-        Where the frame of that has left, and there is no next, they go to the frame that is read, or to one of their own.
+        If that frame has left, and there is no next character, they go to the current frame, or to a frame of their own.
         """
         for op in ops:
             if not isinstance(op, int | ReasoningSpan | ContentSpan):
@@ -260,7 +264,7 @@ class Markup:
                     piece.drop(size)
                 left -= size
                 choice.last = piece
-                self._lasting.add(choice)
+                self._with_last.add(choice)
                 if not piece.left:
                     choice.pieces.popleft()
 
@@ -275,13 +279,13 @@ class Markup:
         while self._held and self._held[0].decided:
             released.append(self._held.popleft().result())
         if released:
-            for choice in tuple(self._lasting):
+            for choice in tuple(self._with_last):
                 if not choice.pieces or choice.last is not choice.pieces[0]:
                     choice.last = None
-                    self._lasting.remove(choice)
+                    self._with_last.remove(choice)
         return released
 
     def _choice(self, index: int) -> _Choice:
         if index not in self._choices:
-            self._choices[index] = _Choice(self._new_reader(index))
+            self._choices[index] = _Choice(self._new_parser(index))
         return self._choices[index]

@@ -1,22 +1,19 @@
-"""The policy that suppresses text: `drain`. What it promises stands in policy.py.
-
-Rule of this file: text is suppressed where a call was found, and nowhere else.
-"""
+"""The policy that suppresses text, `drain`: only in choices with a call. policy.py describes it."""
 
 from collections.abc import Callable, Sequence
 
 from ...core.events import Event, Finish, Frame, MessageEnd, TextDelta, ToolCallStart
 from ...core.fastclass import mutable
-from .frame_queue import Queue
+from .frame_queue import FrameQueue
 
 
 @mutable
 class _Drained:
-    """What Drain knows of a choice."""
+    """The state of a choice."""
 
-    called: bool = False  # there was a call in the text
+    called: bool = False  # a call was found in the text
     loose: bool = False  # nothing is held any more
-    since: int | None = None  # the first frame that is held for it
+    since: int | None = None  # number of the first frame that is held for it
 
 
 class Drain:
@@ -28,7 +25,7 @@ class Drain:
     def __init__(self, fired: Callable[[str], None], max_bytes: int) -> None:
         self._fired = fired
         self._max_bytes = max_bytes
-        self._queue = Queue()
+        self._queue = FrameQueue()
         self._choices: dict[int, _Drained] = {}
 
     @property

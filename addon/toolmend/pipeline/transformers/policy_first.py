@@ -1,7 +1,7 @@
-"""The policies that stop after some calls: `first` and `collect`. What they promise stands in policy.py.
+"""The policies that stop after some calls: `first` and `collect`. policy.py describes them.
 
-Rule of this file: whether an event passes is told by the events of its choice before it, never by how they were cut.
-Only the window of `collect` looks at a clock.
+Whether an event passes depends on earlier events of its choice, never on how they were cut. Only the window of `collect` reads
+a clock.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,28 +10,28 @@ from dataclasses import field
 from ...core.events import Event, Finish, Frame, MessageEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ...core.fastclass import mutable, replace
 from ..settings import MendSettings
-from .frame_queue import Queue, bytes_of, with_events
+from .frame_queue import FrameQueue, bytes_of, with_events
 
 
 @mutable
 class _Choice:
-    """What First and Collect know of a choice."""
+    """The state of a choice."""
 
-    calls: int = 0  # found in the text
-    current: int | None = None  # the one of them that is not complete
+    calls: int = 0  # calls found in the text
+    current: int | None = None  # the incomplete one of them
     begun: float = 0.0  # when the first of them came
-    size: int = 0  # of their arguments, in bytes
+    size: int = 0  # bytes of their arguments
     last: bool = False  # the current call is the last
-    stopped: bool = False  # what comes is suppressed
-    cut: bool = False  # and it was more than a line break
+    stopped: bool = False  # further events are suppressed
+    cut: bool = False  # more than white space was
     finished: bool = False
-    open: set[int | None] = field(default_factory=set)  # calls that went out and are not complete
-    dropped: set[int] = field(default_factory=set)  # calls that are suppressed
-    since: int | None = None  # the first frame that is held for it
+    open: set[int | None] = field(default_factory=set)  # calls that were sent and are incomplete
+    dropped: set[int] = field(default_factory=set)  # indices of suppressed calls
+    since: int | None = None  # number of the first frame that is held for this choice
 
 
 class First:
-    """`ends_at`: the response is ended when so many choices have nothing more to say; None if it cannot be."""
+    """`ends_at`: the response is ended when this number of choices is finished; None: it cannot be ended early."""
 
     done = False
     silent = False
@@ -45,7 +45,7 @@ class First:
         self._choices: dict[int, _Choice] = {}
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
-        if self.done:  # what came with the frame that ended it
+        if self.done:  # the rest of the frame that ended the response
             return ()
         return [*self._pass(self._cut(frame)), *self._end()]
 
@@ -56,7 +56,7 @@ class First:
         return (frame,)
 
     def _cut(self, frame: Frame) -> Frame:
-        """The frame without what is suppressed."""
+        """Returns the frame without suppressed events."""
         return with_events(frame, [event for event in map(self._event, frame.events) if event is not None])
 
     def _event(self, event: Event) -> Event | None:
@@ -85,13 +85,13 @@ class First:
                 if isinstance(event, ToolCallEnd):
                     choice.open.discard(event.index)
                 if event.index == choice.current:
-                    self._go_on(choice, event)
+                    self._continue(choice, event)
             case Finish():
                 choice = self._choice(event.choice)
                 choice.current = choice.since = None
                 choice.finished = True
                 if choice.cut:
-                    return replace(event, finish_reason="tool_calls")  # of what was cut off it says nothing
+                    return replace(event, finish_reason="tool_calls")  # the upstream's reason concerns what was suppressed
             case MessageEnd():
                 for choice in self._choices.values():
                     choice.since = None
@@ -107,7 +107,7 @@ class First:
         choice.calls += 1
         choice.current = index
 
-    def _go_on(self, choice: _Choice, event: ToolCallDelta | ToolCallEnd) -> None:
+    def _continue(self, choice: _Choice, event: ToolCallDelta | ToolCallEnd) -> None:
         if isinstance(event, ToolCallEnd):
             choice.current = None
             if choice.last or choice.calls == self._max_calls:
@@ -118,14 +118,14 @@ class First:
         choice.since = None
 
     def _end(self) -> Sequence[Frame]:
-        """The end of the response, if all that follows would be suppressed, and the upstream does not end by itself."""
+        """Returns the end of the response, if all that follows would be suppressed, and the upstream does not end."""
         if self._ends_at is None or len(self._choices) < self._ends_at:
             return ()
-        going = {number: choice for number, choice in self._choices.items() if not choice.finished}
-        if not going or not all(choice.cut and not choice.open for choice in going.values()):
+        unfinished = {number: choice for number, choice in self._choices.items() if not choice.finished}
+        if not unfinished or not all(choice.cut and not choice.open for choice in unfinished.values()):
             return ()
         self.done = True
-        finishes = tuple(Finish("tool_calls", number) for number in going)
+        finishes = tuple(Finish("tool_calls", number) for number in unfinished)
         return Frame(None, finishes, touched=True), Frame(None, (MessageEnd(),), touched=True)
 
     def _choice(self, number: int) -> _Choice:
@@ -135,7 +135,7 @@ class First:
 
 
 class Collect(First):
-    """First, but for more calls, and with a batch that waits."""
+    """As First, for several calls, which are held as a batch."""
 
     _rule = "policy_collect"
 
@@ -147,7 +147,7 @@ class Collect(First):
         self._max_bytes = limits.max_bytes
         self._window = limits.collect_ms / 1000
         self._now = now
-        self._queue = Queue()
+        self._queue = FrameQueue()
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
         for choice in self._choices.values():
@@ -158,7 +158,7 @@ class Collect(First):
     def _pass(self, frame: Frame) -> Sequence[Frame]:
         self._queue.add(frame)
         out = self._release()
-        if self._queue.size > self._max_bytes:  # text, or another choice's: the batches go out before their time
+        if self._queue.size > self._max_bytes:  # text, or other choices: the batches are sent early
             self._fired("policy_limit")
             for choice in self._choices.values():
                 choice.since = None
@@ -177,8 +177,8 @@ class Collect(First):
             choice.since = self._queue.next
         super()._begin(choice, index)
 
-    def _go_on(self, choice: _Choice, event: ToolCallDelta | ToolCallEnd) -> None:
-        super()._go_on(choice, event)
+    def _continue(self, choice: _Choice, event: ToolCallDelta | ToolCallEnd) -> None:
+        super()._continue(choice, event)
         if isinstance(event, ToolCallDelta):
             choice.size += bytes_of(event.arguments)
             if choice.size > self._max_bytes and not choice.last:
@@ -186,7 +186,7 @@ class Collect(First):
                 self._close(choice)
 
     def _close(self, choice: _Choice) -> None:
-        """The batch is over: it goes out, up to the end of the call that is open."""
+        """Closes the batch: it is sent, up to the end of the open call."""
         if choice.current is None:
             self._stop(choice)
         choice.last = True

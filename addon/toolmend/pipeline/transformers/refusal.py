@@ -1,10 +1,10 @@
-"""Why a model declines, as a client of another API can show it.
+"""Shows a client of another API why a model declined.
 
     Messages  stop_reason refusal, stop_details {"explanation": "…"}   →   RefusalDelta("…"), Finish content_filter
     Codex     RefusalDelta("…"), Finish content_filter                 →   TextDelta("…"), Finish stop
 
-Rule of this file: an answer that was declined says so. Codex drops a message with a refusal, and sends a request again whose
-answer was filtered: for it both are text, and the answer is complete. For translated streams alone, and of the first choice.
+Codex drops a message with a refusal, and retries a request whose answer was filtered: for it both become text, and the answer
+is complete. For translated streams alone, and the first choice.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ class Refusal:
 
     def __init__(self, *, as_text: bool) -> None:
         self._as_text = as_text
-        self._spoke = self._refused = False
+        self._has_content = self._refused = False
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
         if not any(isinstance(event, RefusalDelta | Finish) for event in frame.events):
-            self._spoke |= any(isinstance(event, TextDelta | ToolCallStart) for event in frame.events)
+            self._has_content |= any(isinstance(event, TextDelta | ToolCallStart) for event in frame.events)
             return (frame,)
         events: list[Event] = []
         for event in frame.events:
@@ -35,11 +35,11 @@ class Refusal:
             elif isinstance(event, RefusalDelta):
                 events += self._refusal_events(event.text)
             elif isinstance(event, Finish) and event.finish_reason == "content_filter":
-                if not self._refused and (event.explanation or self._as_text or not self._spoke):
-                    events += self._refusal_events(event.explanation or (CUT if self._spoke else DECLINED))
+                if not self._refused and (event.explanation or self._as_text or not self._has_content):
+                    events += self._refusal_events(event.explanation or (CUT if self._has_content else DECLINED))
                 events.append(replace(event, finish_reason="stop") if self._as_text else event)
             else:
-                self._spoke |= isinstance(event, TextDelta | ToolCallStart)
+                self._has_content |= isinstance(event, TextDelta | ToolCallStart)
                 events.append(event)
         return (with_events(frame, events),)
 
@@ -50,4 +50,4 @@ class Refusal:
         first, self._refused = not self._refused, True
         if not self._as_text:
             return [RefusalDelta(text)]
-        return [*([TextStart(apart=True)] if first and self._spoke else []), TextDelta(text)]
+        return [*([TextStart(apart=True)] if first and self._has_content else []), TextDelta(text)]

@@ -1,9 +1,9 @@
-"""Stop sequences that the upstream does not take: the answer ends in front of the first that its text holds.
+"""Applies stop sequences that the upstream does not support: the answer ends before the first one in its text.
 
     stop_sequences ["END"]     "The first part. EN" "D and more", stop   →   "The first part. ", stop (END)
 
-Rule of this file: of a text that may end in the beginning of a sequence, only that much is held. For translated streams alone:
-the events are new, the frames are not kept, and of the choices only the first is read, as by all writers.
+Only text that may be the beginning of a sequence is held. For translated streams alone: events are new, frames are not kept,
+and only the first choice is read, as by all writers.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,14 +12,14 @@ from ...core.events import Event, Finish, Frame, MessageEnd, MessageStart, Strea
 from .frame_queue import with_events
 
 MAX_SEQUENCE = 4096
-"""Characters of a sequence that is looked for: of a longer one no model's text would ever be the same."""
+"""Characters of a sequence: a longer one is ignored, because no model repeats so much."""
 
 _STAYS = (MessageEnd, MessageStart, StreamError, Usage)
-"""What is told behind the end of the text."""
+"""Events that may follow the end of the text."""
 
 
 class StopSequences:
-    """`sequences`: those to look for, none of them empty."""
+    """`sequences`: not empty."""
 
     def __init__(self, sequences: Sequence[str], fired: Callable[[str], None]) -> None:
         self._fired = fired
@@ -49,7 +49,7 @@ class StopSequences:
 
     def _text(self, event: TextDelta, out: list[Event]) -> None:
         text, self._held = self._held + event.text, ""
-        # no regex of them all: it tries each anew at every place, and of a long one reads far
+        # no regex of all: it would try each of them at every position, and read far ahead for a long one
         places = ((at, which) for which, sequence in enumerate(self._sequences) if (at := text.find(sequence)) >= 0)
         found = min(places, default=None)
         if found:
@@ -70,7 +70,7 @@ class StopSequences:
 
 
 def _begin(text: str, sequence: str) -> int:
-    """Where the longest beginning of a sequence stands that a text ends with; the text's length if there is none."""
+    """The index of the longest beginning of a sequence at the end of a text; the text's length if there is none."""
     at = text.find(sequence[0], max(0, len(text) - len(sequence) + 1))
     while at >= 0:
         if sequence.startswith(text[at:]):

@@ -1,10 +1,10 @@
-"""The answer to a request for a summary of the conversation, as one `Compaction`: see requests/compaction.py.
+"""Turns the answer to a request for a summary of the conversation into one `Compaction`: see requests/compaction.py.
 
     "<analysis>…</analysis> Goal: …" stop     →     Compaction("Goal: …")
-    "" stop, or "Goal: fix th" length         →     StreamError: clients ask again for it
+    "" stop, or "Goal: fix th" length         →     StreamError: clients retry
 
-Rule of this file: no piece of the answer is sent before all of it is there, and one that was cut is no summary: the client
-would go on with half of its memory. For translated streams alone, like stop_sequences.py.
+Nothing is sent before the summary is complete, and an incomplete one is an error: the client would continue with half of its
+memory. For translated streams alone, like stop_sequences.py.
 """
 
 import re
@@ -29,10 +29,10 @@ from ...core.events import (
 from .frame_queue import with_events
 
 EVERY = 1024
-"""Characters of the answer between two signs of life: a slow model writes them in half a minute, and Codex waits for five."""
+"""Characters of the answer between two signs of life: a slow model takes half a minute for them, and Codex waits five."""
 
 MAX_SUMMARY = 4 * 1024 * 1024
-"""Characters of a summary: as many as no model writes in one answer."""
+"""Characters of a summary: more than any model writes in one answer."""
 
 _ANALYSIS = re.compile(r"\s*<analysis>.*?</analysis>", re.DOTALL)
 _WRAPPED = (
@@ -42,12 +42,12 @@ _WRAPPED = (
 
 
 class CompactionSummary:
-    """One answer; of its choices only the first is read."""
+    """Reads one answer; of its choices only the first."""
 
     def __init__(self) -> None:
         self._text = StringIO()
         self._refusal = False
-        self._told = 0  # characters, when the last sign of life was sent
+        self._reported = 0  # `_read` at the last sign of life
         self._read = 0
         self._over = False
 
@@ -92,8 +92,8 @@ class CompactionSummary:
 
     def _count(self, read: int, out: list[Event]) -> None:
         self._read += read
-        if self._read - self._told >= EVERY:
-            self._told = self._read
+        if self._read - self._reported >= EVERY:
+            self._reported = self._read
             out.append(Compacting())
 
     def _end(self, reason: str, out: list[Event]) -> None:
@@ -108,7 +108,7 @@ class CompactionSummary:
 
 
 def unwrapped(text: str) -> str:
-    """A summary without what models write around it."""
+    """Removes what models write around a summary."""
     if (match := _ANALYSIS.match(text)) and text[match.end() :].strip():
         text = text[match.end() :]
     text = text.strip()

@@ -1,11 +1,9 @@
-"""Calls by the names that the client knows, and of the kind that it offered: the last transformer of a translated stream.
+"""Gives calls the names and kinds that the client offered: the last transformer of a translated stream.
 
-    mcp__files__read  →  read, in the namespace mcp__files, as a client of Responses has it
-    get_weather_1f3a  →  a name of over 64 characters that the upstream would not take
-    apply_patch({"input": "*** Begin Patch …"})  →  apply_patch, custom, *** Begin Patch …          and the other way around
-    tool_search({"query": "calendar"})  →  the client's search for tools, whose arguments are told in one piece
-
-Rule of this file: a call that needs neither passes as it is.
+mcp__files__read  →  read, in the namespace mcp__files, as a client of Responses has it
+get_weather_1f3a  →  a name of over 64 characters that the upstream would not take
+apply_patch({"input": "*** Begin Patch …"})  →  apply_patch, custom, *** Begin Patch …          and the other way around
+tool_search({"query": "calendar"})  →  the client's search for tools, whose arguments are sent in one piece
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +17,7 @@ from .frame_queue import with_events
 
 
 class _Gathered:
-    """Arguments that go out when they are complete."""
+    """Holds arguments until they are complete."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -36,19 +34,25 @@ def _gathered(_name: str) -> _Gathered:
     return _Gathered()
 
 
-type Words = Unwrap | PatchReader | ScriptReader | FreeformInput | _Gathered
-"""What puts the arguments of a call in other words."""
+type ArgumentConverter = Unwrap | PatchReader | ScriptReader | FreeformInput | _Gathered
+"""Converts the arguments of a call to those of another kind."""
 
-_AS: Mapping[Kind, Callable[[str], Words]] = {"function": lambda _: FreeformInput(), "custom": freeform_reader}
+_CONVERTERS: Mapping[Kind, Callable[[str], ArgumentConverter]] = {
+    "function": lambda _: FreeformInput(),
+    "custom": freeform_reader,
+}
 
 
 class Naming:
-    """`names`: the upstream's name of a tool → the client's, where they differ. `custom`: the client's freeform tools.
+    """Renames calls.
 
-    `spaces`: the client's flat name of a tool → its namespace and its name there, as tools.namespaces tells. `search`: what the
-    client calls its search for tools, if it offers one.
-    `builtin`: the tools that the client's API describes and it runs.
-    `native`: calls that the upstream sent as such are meant, too; where it speaks the client's API, they are right.
+    Args:
+        names: The upstream's name of a tool → the client's, where they differ.
+        custom: The client's freeform tools.
+        spaces: The client's flat name of a tool → its namespace and its name there: see tools.namespaces.
+        search: The name of the client's search for tools, if it offers one.
+        builtin: The tools that the client's API describes and the client runs.
+        native: Native calls are renamed, too. If the upstream speaks the client's API, they are right.
     """
 
     def __init__(
@@ -67,11 +71,11 @@ class Naming:
         self._spaces = spaces
         self._search = search
         self._native = native
-        self._open: dict[tuple[int, int], Words] = {}  # calls of the other kind, by choice and index
+        self._open: dict[tuple[int, int], ArgumentConverter] = {}  # calls of another kind, by choice and index
 
     @property
     def busy(self) -> bool:
-        """Whether the arguments of an open call are put in other words: else deltas pass."""
+        """Whether arguments of an open call are converted; else deltas pass."""
         return bool(self._open)
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
@@ -96,7 +100,7 @@ class Naming:
             case ToolCallEnd() if call := self._open.pop((event.choice, event.index), None):
                 if arguments := call.end():
                     out.append(ToolCallDelta(event.index, arguments, event.choice))
-            case Finish() if not self._native:  # behind it, another API's calls may go on
+            case Finish() if not self._native:  # in another API, calls may continue after it
                 out += self._break_off(event.choice)
             case MessageEnd() | StreamError():
                 out += self._break_off()
@@ -113,7 +117,7 @@ class Naming:
         if not (self._native or event.in_text):
             return event
         if kind != event.kind:
-            self._open[event.choice, event.index] = _AS.get(kind, _gathered)(name)
+            self._open[event.choice, event.index] = _CONVERTERS.get(kind, _gathered)(name)
         extra = event.extra
         if place := self._spaces.get(name):
             name, extra = place[1], {**(extra or {}), "namespace": place[0]}
@@ -122,7 +126,7 @@ class Naming:
         return replace(event, name=name, kind=kind, extra=extra)
 
     def _break_off(self, choice: int | None = None) -> list[Event]:
-        """What is held of the calls of a choice, or of all, that have no end."""
+        """Ends the incomplete calls of a choice (None: of all), and returns their rest."""
         keys = [key for key in self._open if choice in (None, key[0])]
         rests = [(key, self._open.pop(key).end(broken=True)) for key in keys]
         return [ToolCallDelta(index, arguments, choice) for (choice, index), arguments in rests if arguments]

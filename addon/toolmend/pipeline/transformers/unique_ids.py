@@ -1,10 +1,9 @@
-"""Ids of calls that no other call of the conversation has: Kimi K3 counts anew in each turn, and models repeat what they read.
+"""Makes the ids of calls unique in the conversation: Kimi K3 counts from 0 in each turn, and models repeat what they read.
 
     history: get_time:0       ToolCallStart(id="get_time:0")     →     ToolCallStart(id="get_time:0_7")
 
-Claude Code drops a second call with an id that it has seen, and Messages refuses it.
-
-Rule of this file: a new id is made of the old one and of the number of calls so far, so that a replay makes the same.
+Claude Code drops a second call with an id that it has seen, and Messages refuses it. A new id consists of the old one and the
+number of calls so far, so that a replay makes the same.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ RULE = "tool_call_id"
 
 
 class UniqueIds:
-    """`used`: the ids of earlier calls, of which there are `count`. `fired` is told RULE."""
+    """`used`: the ids of the `count` earlier calls. Reports RULE."""
 
     def __init__(self, used: Collection[str], count: int, fired: Callable[[str], None]) -> None:
         self._used = set(used)
@@ -29,12 +28,12 @@ class UniqueIds:
         if not any(isinstance(event, ToolCallStart) and event.id in self._used for event in frame.events):
             return (frame,)
         self._fired(RULE)
-        return (with_events(frame, [self._named(event) for event in frame.events]),)
+        return (with_events(frame, [self._with_unique_id(event) for event in frame.events]),)
 
     def close(self) -> Sequence[Frame]:
         return ()
 
-    def _named(self, event: Event) -> Event:
+    def _with_unique_id(self, event: Event) -> Event:
         if not (isinstance(event, ToolCallStart) and event.id in self._used):
             return event
         number = self._count + event.index
@@ -44,7 +43,7 @@ class UniqueIds:
         return replace(event, id=id_)
 
 
-def called(request: Mapping[str, Any], api: str) -> set[str]:
+def ids_of_calls(request: Mapping[str, Any], api: str) -> set[str]:
     """The ids of the calls in a request."""
     return {id_ for id_ in _ids(request, api) if isinstance(id_, str) and id_}
 

@@ -18,7 +18,7 @@ from ...config.data_folder import on_one_line
 from ...config.settings import parse
 from ...core.fastclass import value
 from ...core.ids import new_call_id
-from ...pipeline.dry_run import Observed
+from ...pipeline.dry_run import DryRunPipeline
 from ...pipeline.pipeline import Pipeline
 from ...requests.edits import edit_of
 from ...requests.request_limits import SETTABLE, checked
@@ -198,7 +198,7 @@ def pipeline_of(
         asked = _asked(recording, meta["api"], target)
     except (AttributeError, LookupError, TypeError, ValueError) as error:  # of another version, or written by somebody else
         raise RecordingError(f"{on_one_line(recording.folder)}: meta.json: {error}") from None
-    return (Observed if given.mode == "observe" else Pipeline)(
+    return (DryRunPipeline if given.mode == "observe" else Pipeline)(
         settings=given,
         new_id=_ids(meta),
         let_go=settings.get("let_go") == "yes",

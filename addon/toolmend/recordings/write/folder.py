@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from ... import __version__
 from ...core import json_text
 from ...core.joined_chunks import sizes_of
-from ...pipeline.suspects import Sought, in_texts
+from ...pipeline.suspects import SuspectContext, in_texts
 from ...secrets.echo_frames import FrameMask, mask_of
 from ...secrets.echo_mask import EchoMask
 from ...secrets.key_patterns import Pause, no_pause
@@ -81,7 +81,7 @@ class Words(TypedDict, total=False):
 
     error: str | None
     end: str | None
-    sought: Sought
+    sought: SuspectContext
     fault: str
     unreadable: bool
     waited_ms: float | None
@@ -318,7 +318,7 @@ class Folder:
             self._meta |= {"unreadable": True} if words.get("unreadable") else {}
             if (sought := words.get("sought")) and (found := in_texts(self._texts, sought)):
                 yield
-                self._meta["suspects"] = self._redactor.value([one.told() for one in found])
+                self._meta["suspects"] = self._redactor.value([one.to_json() for one in found])
             self._meta |= {name: words[name] for name in ("waited_ms", "status") if words.get(name) is not None}
             yield from self._write_meta()
 
