@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import cycle, pairwise
 
 import pytest
-from hypothesis import example, has_output
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolmend.core.sse import ServerSentEvent, SseDecoder
@@ -176,7 +176,7 @@ def sent(chunks: Sequence[bytes], choices: Sequence[int], steps: int) -> list[by
     return [*got, *made.take_rest()]
 
 
-@has_output(
+@given(
     comments=st.lists(st.booleans(), min_size=1, max_size=12),
     ends=st.sets(st.integers(1, 90)),
     choices=st.lists(st.integers(0, 3), min_size=1, max_size=20),
