@@ -102,7 +102,7 @@ ERRORS: dict[str, tuple[list[str], Seed, Exit, str, str]] = {
     "a limit": (["prune", "--keep", "much"], _nothing, Exit.CONFIGURATION, "--keep: 'much' is neither", "toolmend config check"),
     "a setting of a rewrite": (
         ["rewrite", "recorded/kimi/talk/upstream.sse", "--set", "toolmend_dialects=kimi"],
-        *(_nothing, Exit.CONFIGURATION, "toolmend_dialects: there is no dialect 'kimi'", "toolmend config check"),
+        *(_nothing, Exit.CONFIGURATION, "toolmend_dialects: no such dialect: 'kimi'", "toolmend config check"),
     ),
     "a request that is none": (
         ["rewrite", "recorded/kimi/talk/upstream.sse", "--request", "request.json"],

@@ -28,5 +28,5 @@ def test_what_is_wrong_is_told_without_a_key() -> None:
     """It goes to a log: a key in the place of another setting, the password of a URL."""
     with pytest.raises(SettingsError, match=r"^here: 'https://me:\[REDACTED\]@a.example' is a URL or a path, .*: a\.example$"):
         host_globs("here", "https://me:hunter2@a.example")
-    assert str(SettingsError(f"mode: there is no mode 'sk-{'Ab9' * 9}'")) == "mode: there is no mode '[REDACTED]'"
+    assert str(SettingsError(f"mode: no such mode: 'sk-{'Ab9' * 9}'")) == "mode: no such mode: '[REDACTED]'"
     assert str(SettingsError("there is no //a: b@c")) == "there is no //a: b@c"

@@ -16,14 +16,14 @@ __all__ = ["log", "proxy"]
 HOSTS = Settings(hosts=("llm.example.com", "*.corp.example"))
 SAID = {
     "nothing": ({}, Settings(), []),
-    "a host is ignored": ({"ignore_hosts": [r"api\.openai\.com"]}, Settings(), ["mitmproxy's ignore_hosts leaves api.openai.com alone: what is said there is neither recorded nor mended"]),
-    "all are ignored": ({"ignore_hosts": [".*"]}, Settings(), ["mitmproxy's ignore_hosts leaves api.openai.com, chatgpt.com, api.anthropic.com and "]),
-    "the user's own": ({"ignore_hosts": ["^LLM.EXAMPLE"]}, HOSTS, ["mitmproxy's ignore_hosts leaves llm.example.com alone"]),
+    "a host is ignored": ({"ignore_hosts": [r"api\.openai\.com"]}, Settings(), ["mitmproxy's ignore_hosts excludes api.openai.com: its exchanges are neither recorded nor mended"]),
+    "all are ignored": ({"ignore_hosts": [".*"]}, Settings(), ["mitmproxy's ignore_hosts excludes api.openai.com, chatgpt.com, api.anthropic.com and "]),
+    "the user's own": ({"ignore_hosts": ["^LLM.EXAMPLE"]}, HOSTS, ["mitmproxy's ignore_hosts excludes llm.example.com: "]),
     "a stranger": ({"ignore_hosts": [r"pypi\.org"], "tcp_hosts": [r"pypi\.org"]}, Settings(), []),
-    "raw TCP": ({"tcp_hosts": ["api.anthropic.com:443"]}, Settings(), ["mitmproxy's tcp_hosts leaves api.anthropic.com alone"]),
+    "raw TCP": ({"tcp_hosts": ["api.anthropic.com:443"]}, Settings(), ["mitmproxy's tcp_hosts excludes api.anthropic.com: "]),
     "others alone are allowed": ({"allow_hosts": [r"pypi\.org"]}, Settings(), ["mitmproxy's allow_hosts lets no LLM host through to toolmend: nothing is recorded or mended"]),
     "one is allowed": ({"allow_hosts": [r"api\.openai\.com"]}, Settings(), []),
-    "large bodies": ({"stream_large_bodies": "3m"}, Settings(), ["mitmproxy's stream_large_bodies is 3m: a request that is longer passes unread, and its answer unmended; a whole answer "]),
+    "large bodies": ({"stream_large_bodies": "3m"}, Settings(), ["mitmproxy's stream_large_bodies is 3m: a longer request passes unread, and its response unmended; a longer response "]),
 }
 
 

@@ -133,7 +133,7 @@ def test_a_built_in_one_is_a_table(name: str, tmp_path: Path) -> None:
 
 
 WRONG = {
-    'name = "x"\nbegn = ["<"]': "3: begn is no field of a dialect (did you mean begin?)",
+    'name = "x"\nbegn = ["<"]': "3: begn is not a field of a dialect (did you mean begin?)",
     'name = "x"': "1: dialect: it has no begin",
     'begin = ["<"]': "1: dialect: it has no name",
     'name = "hermes"\nbegin = ["<"]': "2: name: 'hermes' is a built-in dialect, write another name, as in my-hermes",
@@ -142,8 +142,8 @@ WRONG = {
     'name = "x"\nbegin = ["<"]\npattern = "(?P<name>(a+)+)"': "4: pattern: '(?P<name>(a+)+)' may be slow, as it repeats what repeats",
     'name = "x"\nbegin = ["<"]\npattern = "a*b*(?P<name>c*)"': "4: pattern: 'a*b*(?P<name>c*)' may be slow: it has more than 2 repetitions",
     'name = "x"\nbegin = ["<"]\npattern = "a+"': "4: pattern: 'a+' binds no name",
-    'name = "x"\nbegin = ["<"]\npattern = "("': "4: pattern: '(' is no pattern",
-    'name = "x"\nbegin = ["<"]\nwrapper = { bgin = ["<"] }': "4: wrapper: 'bgin' is no part of it (did you mean begin?)",
+    'name = "x"\nbegin = ["<"]\npattern = "("': "4: pattern: '(' is not a pattern",
+    'name = "x"\nbegin = ["<"]\nwrapper = { bgin = ["<"] }': "4: wrapper: 'bgin' is not a part of it (did you mean begin?)",
     'name = "x"\nbegin = ["<"]\narguments = "parameters"': "1: dialect: its parameters have no tag",
 }
 

@@ -20,11 +20,11 @@ RIGHT = {
 }
 
 WRONG = {
-    "a slip": ("duplicates", f"here: 'duplicates' is no rule (did you mean duplicate_call?) and no host, the rules are: {RULES}"),
-    "nonsense": ("zzz", f"here: 'zzz' is no rule and no host, the rules are: {RULES}"),
-    "a bound": ("hold_limit", "here: 'hold_limit' cannot be off: it is the bound of what is held, which nothing can do without"),
-    "a policy": ("policy_first", "here: 'policy_first' cannot be off: it is what toolmend_policy asks for, set that to mixed"),
-    "a part of a translation": ("stop_sequence", "here: 'stop_sequence' cannot be off: it is a part of a translation, which a route asks for"),
+    "a slip": ("duplicates", f"here: 'duplicates' is neither a rule (did you mean duplicate_call?) nor a host, the rules are: {RULES}"),
+    "nonsense": ("zzz", f"here: 'zzz' is neither a rule nor a host, the rules are: {RULES}"),
+    "a bound": ("hold_limit", "here: 'hold_limit' cannot be off: it is the limit of held text, which is always needed"),
+    "a policy": ("policy_first", "here: 'policy_first' cannot be off: toolmend_policy asks for it, set that to mixed"),
+    "a part of a translation": ("stop_sequence", "here: 'stop_sequence' cannot be off: it is part of a route's translation"),
     "a URL": ("https://a.example/v1", "here: 'https://a.example/v1' is a URL or a path, write the host alone: a.example"),
 }
 

@@ -54,9 +54,9 @@ def test_who_beats_whom(said: tuple[str, ...], holds: int, origin: str, place: P
         monkeypatch.setenv("TOOLMEND_CONFIG", str(place / "named.toml"))
     options = {"max_calls": "5"} if "option" in said else {}
     options |= {"config": str(place / "named.toml")} if "named" in said else {"config": "off"} if "off" in said else {}
-    assert everywhere(options).said["max_calls"].origin == origin.format(place)
+    assert everywhere(options).given["max_calls"].origin == origin.format(place)
     assert load(options).max_calls == holds
-    assert alone({name: value for name, value in options.items() if name == "max_calls"}).said["max_calls"].text == options.get("max_calls", "")
+    assert alone({name: value for name, value in options.items() if name == "max_calls"}).given["max_calls"].text == options.get("max_calls", "")
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -73,9 +73,9 @@ def test_every_key_has_a_variable(key: str, place: Path, monkeypatch: pytest.Mon
 
 
 UNKNOWN = {
-    "TOOLMEND_DIALECT": "there is no variable TOOLMEND_DIALECT (did you mean TOOLMEND_DIALECTS?), unset it; the variables are ",
-    "TOOLMEND_XYZ": "there is no variable TOOLMEND_XYZ, unset it; the variables are TOOLMEND_HOSTS, ",
-    "TOOLMEND_": "there is no variable TOOLMEND_, unset it; ",
+    "TOOLMEND_DIALECT": "no such variable: TOOLMEND_DIALECT (did you mean TOOLMEND_DIALECTS?), unset it; the variables are ",
+    "TOOLMEND_XYZ": "no such variable: TOOLMEND_XYZ, unset it; the variables are TOOLMEND_HOSTS, ",
+    "TOOLMEND_": "no such variable: TOOLMEND_, unset it; ",
 }
 
 
@@ -185,9 +185,9 @@ def odd(place: Path, kind: str) -> None:
 
 
 ODD = {
-    "folder": "toolmend.toml: it is no file, remove it",
-    "pipe": "toolmend.toml: it is no file, remove it",
-    "dangling": "toolmend.toml: there is no file 'toolmend.toml'",
+    "folder": "toolmend.toml: it is not a file, remove it",
+    "pipe": "toolmend.toml: it is not a file, remove it",
+    "dangling": "toolmend.toml: no such file: 'toolmend.toml'",
     "long": "toolmend.toml: 'toolmend.toml' is longer than 1048576 bytes",
     "deep": "toolmend.toml: its values are nested too deeply",
     "dotted": "toolmend.toml:2: a key has more than 32 parts",
@@ -211,10 +211,10 @@ def test_a_named_file_may_be_a_device() -> None:
 
 
 SYNTAX = {
-    "in a line": ('keep = "1d"\nx = = 3\n', "2:5: it is no TOML, correct it: Invalid value"),
-    "at the end": ("dialects = [\n", "2:1: it is no TOML, correct it: Invalid value"),
+    "in a line": ('keep = "1d"\nx = = 3\n', "2:5: it is not TOML, correct it: Invalid value"),
+    "at the end": ("dialects = [\n", "2:1: it is not TOML, correct it: Invalid value"),
     "a key twice": ('keep = "1d"\nkeep = "2d"\n', "2:"),
-    "in a table": ("[[provider]]\nname = a\n", "2:8: it is no TOML, correct it: Invalid value"),
+    "in a table": ("[[provider]]\nname = a\n", "2:8: it is not TOML, correct it: Invalid value"),
 }
 
 

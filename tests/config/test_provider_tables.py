@@ -64,7 +64,7 @@ RIGHT = [
 
 WRONG = [
     (GATE + "1\n", "4: takes: 1 is not understood, write takes = { max_tokens = 64000 }"),
-    (GATE + "{ max_token = 1 }\n", "4: takes: there is no fact 'max_token' (did you mean max_tokens?), write some of: "),
+    (GATE + "{ max_token = 1 }\n", "4: takes: no such fact: 'max_token' (did you mean max_tokens?), write some of: "),
     (GATE + '{ max_tokens = "1" }\n', "4: takes: '1' is not understood, write max_tokens = a whole number"),
     (GATE + "{ thinks = 1 }\n", "4: takes: 1 is not understood, write thinks = true or false"),
     (GATE + '{ prefill = "no" }\n', """4: takes: 'no' is not understood, write prefill = "" or "yes" or "prefix" or "partial\""""),
@@ -72,13 +72,13 @@ WRONG = [
     (GATE + '{ refuses = ["messages"] }\n', "4: takes: ['messages'] is not understood, write refuses = changes that leave messages, tools and model"),
     (GATE + '{ schema_rules = ["x"] }\n', "4: takes: ['x'] is not understood, write schema_rules = "),
     # the file, and the sentence behind "<file>:"
-    ("provider = 1", "1: provider: 1 is no list of tables, write [[provider]] and its fields below"),
-    ("provider = [1]", "1: provider: [1] is no list of tables, write [[provider]] and its fields below"),
+    ("provider = 1", "1: provider: 1 is not a list of tables, write [[provider]] and its fields below"),
+    ("provider = [1]", "1: provider: [1] is not a list of tables, write [[provider]] and its fields below"),
     (
         '\n[provider]\nname = "a"\n',
-        "2: provider: {'name': 'a'} is no list of tables, write [[provider]] and its fields below",
+        "2: provider: {'name': 'a'} is not a list of tables, write [[provider]] and its fields below",
     ),
-    ('[[providers]]\nname = "a"\n', "1: providers is no setting (did you mean provider?), write one of: "),
+    ('[[providers]]\nname = "a"\n', "1: providers is not a setting (did you mean provider?), write one of: "),
     ("\n[[provider]]\nmodels = []\n", '2: provider: it has no name, write name = "my-vllm"'),
     (
         '[[provider]]\nname = "a"\nmodels = ["a"]\n\n[[provider]]\nmodels = ["b"]\nname = "A"\n',
@@ -90,9 +90,9 @@ WRONG = [
     ),
     (
         '[[provider]]\nname = "a"\nmodels = ["a"]\n[[provider]]\nname = "b"\nmodel = ["b"]\n',
-        f"6: model is no field of a provider (did you mean models?), write some of: {FIELDS}",
+        f"6: model is not a field of a provider (did you mean models?), write some of: {FIELDS}",
     ),
-    ('[[provider]]\n"x y" = []\n', f"2: x y is no field of a provider, write some of: {FIELDS}"),
+    ('[[provider]]\n"x y" = []\n', f"2: x y is not a field of a provider, write some of: {FIELDS}"),
     ('[[provider]]\nname = " "\n', "2: name: ' ' is not understood, write name = \"my-vllm\""),
     ("[[provider]]\nname = 1\n", '2: name: 1 is not understood, write name = "my-vllm"'),
     ('[[provider]]\nmodels = "a"\n', "2: models: 'a' is not understood, write models = [\"my-*\"]"),
@@ -104,13 +104,13 @@ WRONG = [
     ),
     (
         '[[provider]]\nhosts = ["a.example:x"]\n',
-        "2: hosts: 'a.example:x' is no host, write it as in llm.example.com, *.corp.example:8443 or localhost:8000",
+        "2: hosts: 'a.example:x' is not a host, write it as in llm.example.com, *.corp.example:8443 or localhost:8000",
     ),
     (
         '[[provider]]\nname = "a"\ndialects = [\n  "hermes",\n  "herms",\n]\n',
-        f"3: dialects: there is no dialect 'herms' (did you mean hermes?), write some of: {NAMES}",
+        f"3: dialects: no such dialect: 'herms' (did you mean hermes?), write some of: {NAMES}",
     ),
-    ('[[provider]]\ndialects = ["auto"]\n', f"2: dialects: there is no dialect 'auto', write some of: {NAMES}"),
+    ('[[provider]]\ndialects = ["auto"]\n', f"2: dialects: no such dialect: 'auto', write some of: {NAMES}"),
     (
         '[[provider]]\ndialects = "hermes"\n',
         "2: dialects: 'hermes' is not understood, write dialects = [\"hermes\", \"qwen3_coder\"]",
@@ -127,7 +127,7 @@ WRONG = [
     # a header that is none, and tables that have none: the line is where `provider` first stands
     (
         'flows = """\n[[provider]]\n"""\n[[provider]]\nname = "a"\nmodel = 1\n',
-        f"6: model is no field of a provider (did you mean models?), write some of: {FIELDS}",
+        f"6: model is not a field of a provider (did you mean models?), write some of: {FIELDS}",
     ),
     ('\nprovider = [{ name = "a" }]\n', "2: provider: 'a' is for no model and no host, "),
 ]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolmend.config.checks import SettingsError
-from toolmend.config.retention import DEFAULT, Keep, Stored, going, parse
+from toolmend.config.retention import DEFAULT, Keep, Stored, expired, parse
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 WRITE = "write both as in 500MB 14d, or write all"
@@ -77,16 +77,16 @@ GOING = [
 
 @pytest.mark.parametrize(("days", "keep", "gone"), GOING)
 def test_going(days: str, keep: Keep, gone: str) -> None:
-    assert "".join(str(one.folder) for one in going(lying(days), keep, NOW)) == gone
+    assert "".join(str(one.folder) for one in expired(lying(days), keep, NOW)) == gone
 
 
 def test_a_large_one_is_not_made_up_for_by_small_ones() -> None:
     """What is older than the first that does not fit goes too, or old small ones would outlive the newest large one."""
     large = Stored(Path("large"), NOW - timedelta(hours=1), 1000)
-    assert [one.folder.name for one in going([*lying("ab"), large], Keep(500), NOW)] == ["b", "large"]
+    assert [one.folder.name for one in expired([*lying("ab"), large], Keep(500), NOW)] == ["b", "large"]
 
 
 def test_a_clock_that_was_wrong() -> None:
     """What seems to be of tomorrow is no reason to lose anything."""
     tomorrow = Stored(Path("tomorrow"), NOW + timedelta(days=1), 100)
-    assert going([*lying("a"), tomorrow], DEFAULT, NOW) == []
+    assert expired([*lying("a"), tomorrow], DEFAULT, NOW) == []

@@ -71,7 +71,7 @@ WRONG = [
     *(
         (
             {"hosts": wrong},
-            f"toolmend_hosts: '{wrong}' is no host, write it as in {HOSTS}",
+            f"toolmend_hosts: '{wrong}' is not a host, write it as in {HOSTS}",
         )
         for wrong in (
             "a.example:http",
@@ -87,10 +87,10 @@ WRONG = [
     ),
     (
         {"dialects": "kimi_k22"},
-        "toolmend_dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, known, off, or some of: "
+        "toolmend_dialects: no such dialect: 'kimi_k22' (did you mean kimi_k2?), write auto, known, off, or some of: "
         + NAMES,
     ),
-    ({"dialects": "none"}, "toolmend_dialects: there is no dialect 'none' (did you mean known?), write auto, known, off, or some of: " + NAMES),
+    ({"dialects": "none"}, "toolmend_dialects: no such dialect: 'none' (did you mean known?), write auto, known, off, or some of: " + NAMES),
     ({"dialects": "auto kimi_k2"}, "toolmend_dialects: 'auto' stands alone, write either auto or names of dialects"),
     ({"dialects": "kimi_k2,off"}, "toolmend_dialects: 'off' stands alone, write either off or names of dialects"),
     (
@@ -105,30 +105,30 @@ WRONG = [
         {"flows": "~nobody-of-this-name/x"},
         "toolmend_flows: the home folder in '~nobody-of-this-name/x' is not known, write the whole path",
     ),
-    ({"flows": "a\0b"}, "toolmend_flows: 'a\\x00b' holds a NUL character, write a path without it"),
+    ({"flows": "a\0b"}, "toolmend_flows: 'a\\x00b' contains a NUL character, write a path without it"),
     (
         {"keep": "500MB forever"},
         "toolmend_keep: 'forever' is neither a size nor an age, write both as in 500MB 14d, or write all",
     ),
     (
         {"replay": "no-such-folder"},
-        "toolmend_replay: there is no folder 'no-such-folder', write the name of a folder of recordings, or off",
+        "toolmend_replay: no such folder: 'no-such-folder', write the name of a folder of recordings, or off",
     ),
-    ({"replay": "a\0b"}, "toolmend_replay: 'a\\x00b' holds a NUL character, write a path without it"),
+    ({"replay": "a\0b"}, "toolmend_replay: 'a\\x00b' contains a NUL character, write a path without it"),
     (
         {"replay_miss": "foward"},
-        "toolmend_replay_miss: there is no way 'foward' (did you mean forward?), write one of: fail, forward",
+        "toolmend_replay_miss: no such value: 'foward' (did you mean forward?), write one of: fail, forward",
     ),
     (
         {"policy": "frist"},
-        "toolmend_policy: there is no policy 'frist' (did you mean first?), write one of: " + POLICIES,
+        "toolmend_policy: no such policy: 'frist' (did you mean first?), write one of: " + POLICIES,
     ),
-    ({"metrics": "on"}, "toolmend_metrics: 'on' is no address, write 127.0.0.1:9464, otel, both, or off"),
-    ({"mode": "watch"}, "toolmend_mode: there is no mode 'watch', write one of: mend, observe"),
-    ({"intercept": "none"}, "toolmend_intercept: there is no way 'none', write one of: llm, all"),
-    ({"policy": "all"}, "toolmend_policy: there is no policy 'all', write one of: " + POLICIES),
+    ({"metrics": "on"}, "toolmend_metrics: 'on' is not an address, write 127.0.0.1:9464, otel, both, or off"),
+    ({"mode": "watch"}, "toolmend_mode: no such mode: 'watch', write one of: mend, observe"),
+    ({"intercept": "none"}, "toolmend_intercept: no such value: 'none', write one of: llm, all"),
+    ({"policy": "all"}, "toolmend_policy: no such policy: 'all', write one of: " + POLICIES),
     *(
-        ({name: wrong}, f"toolmend_{name}: '{wrong}' is no limit, write a whole number above 0, as in {default}")
+        ({name: wrong}, f"toolmend_{name}: '{wrong}' is not a limit, write a whole number above 0, as in {default}")
         for name, default in {"max_calls": 8, "collect_ms": 200, "max_bytes": 65536}.items()
         for wrong in ("0", "-1", "many", "1.5", "8 calls", "1" * 10, "\u0663")
     ),
@@ -156,36 +156,36 @@ FILES_WRONG = [
     # the file, and the sentence behind "<file>:"
     (
         'hosts = ["a.example"]\n\nhost = ["b.example"]\n',
-        "3: host is no setting (did you mean hosts?), write one of: " + KEYS,
+        "3: host is not a setting (did you mean hosts?), write one of: " + KEYS,
     ),
-    ('# flow = 1\n"flow" = "x"\n', "2: flow is no setting (did you mean flows?), write one of: " + KEYS),
+    ('# flow = 1\n"flow" = "x"\n', "2: flow is not a setting (did you mean flows?), write one of: " + KEYS),
     (
         'toolmend_flows = "x"\n',
-        "1: toolmend_flows is no setting (did you mean flows?), write one of: " + KEYS,
+        "1: toolmend_flows is not a setting (did you mean flows?), write one of: " + KEYS,
     ),
-    ("\n[toolmend]\nhosts = []\n", "2: toolmend is no setting, write one of: " + KEYS),
-    ('config = "x.toml"\n', "1: config is no setting, write one of: " + KEYS),
+    ("\n[toolmend]\nhosts = []\n", "2: toolmend is not a setting, write one of: " + KEYS),
+    ('config = "x.toml"\n', "1: config is not a setting, write one of: " + KEYS),
     ('hosts = "a.example"\n', "1: hosts: 'a.example' is not understood, write hosts = [\"llm.example.com\"]"),
     ("hosts = [1]\n", '1: hosts: [1] is not understood, write hosts = ["llm.example.com"]'),
     (
         '\n\nhosts = ["a.example:x"]\n',
-        "3: hosts: 'a.example:x' is no host, write it as in " + HOSTS,
+        "3: hosts: 'a.example:x' is not a host, write it as in " + HOSTS,
     ),
     ("dialects = []\n", '1: dialects: [] is not understood, write dialects = "auto", "known", "off", or ["kimi_k2"]'),
     ("dialects = true\n", '1: dialects: True is not understood, write dialects = "auto", "known", "off", or ["kimi_k2"]'),
     (
         'dialects = ["kimi_k22"]\n',
-        "1: dialects: there is no dialect 'kimi_k22' (did you mean kimi_k2?), write auto, known, off, or some of: " + NAMES,
+        "1: dialects: no such dialect: 'kimi_k22' (did you mean kimi_k2?), write auto, known, off, or some of: " + NAMES,
     ),
     ("flows = false\n", '1: flows: False is not understood, write flows = "recordings", or "off"'),
     ("off = true\n", '1: off: True is not understood, write off = ["finish_reason", "api.openai.com"]'),
     ("mode = false\n", '1: mode: False is not understood, write mode = "mend", or "observe"'),
-    ('"a\\u001b[2J" = 1\n', "1: 'a\\x1b[2J' is no setting, write one of: " + KEYS),
+    ('"a\\u001b[2J" = 1\n', "1: 'a\\x1b[2J' is not a setting, write one of: " + KEYS),
     ("keep = 14\n", '1: keep: 14 is not understood, write keep = "500MB 14d", or "all"'),
     ('keep = "x"\n', "1: keep: 'x' is neither a size nor an age, write both as in 500MB 14d, or write all"),
     ("policy = 1\n", '1: policy: 1 is not understood, write policy = "mixed", "first", "collect", or "drain"'),
-    ('policy = "x"\n', "1: policy: there is no policy 'x', write one of: " + POLICIES),
-    ("\nmax_calls = 0\n", "2: max_calls: '0' is no limit, write a whole number above 0, as in 8"),
+    ('policy = "x"\n', "1: policy: no such policy: 'x', write one of: " + POLICIES),
+    ("\nmax_calls = 0\n", "2: max_calls: '0' is not a limit, write a whole number above 0, as in 8"),
     ('max_calls = "8"\n', "1: max_calls: '8' is not understood, write max_calls = 8"),
     ("collect_ms = true\n", "1: collect_ms: True is not understood, write collect_ms = 200"),
     ("max_bytes = 1.5\n", "1: max_bytes: 1.5 is not understood, write max_bytes = 65536"),
@@ -225,9 +225,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     bad.write_text("hosts = [\n")
     binary.write_bytes(b"\xff\xfe")
     for path, words in {
-        tmp_path / "none.toml": "toolmend_config: there is no file '{}', write the path of a TOML file",
+        tmp_path / "none.toml": "toolmend_config: no such file: '{}', write the path of a TOML file",
         tmp_path: "toolmend_config: '{}' cannot be read (Is a directory), write the path of a TOML file",
-        bad: "{}:2:1: it is no TOML, correct it: Invalid value",
+        bad: "{}:2:1: it is not TOML, correct it: Invalid value",
         binary: "toolmend_config: '{}' is not UTF-8, save it as a UTF-8 text",
     }.items():
         with pytest.raises(SettingsError) as raised:
@@ -251,7 +251,7 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match=r"'~/file' is a file, write the name of a folder, or off"):
         parse({"flows": "~/file"})
-    for name, what in {"flows": ".*File name too long", "replay": "there is no folder"}.items():
+    for name, what in {"flows": ".*File name too long", "replay": "no such folder"}.items():
         with pytest.raises(SettingsError, match=f"^toolmend_{name}: {what}"):
             parse({name: "a" * 5000})
     config = tmp_path / "toolmend.toml"

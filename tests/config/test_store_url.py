@@ -24,13 +24,13 @@ WRONG = {
     f"simplecache::s3://k:{SECRET}@bucket": "URL with a user and a password",
     f"s3://bucket/prefix?secret={SECRET}": "with ? or #",
     f"https://u:{SECRET}@host/x": "URL with a user and a password",
-    "s3://": "'s3://' names no place in a store, write it as in s3://bucket/prefix",
-    "file:///": "'file:///' names no place in a store",
-    "s3://bucket/../other": "names no place in a store",
-    "s3://bucket/\x1b[2J": "names no place in a store",
-    "s4://bucket": "there is no store s4://, write it as in s3://bucket/prefix, or a folder",
-    "memry://bucket": "there is no store memry:// (did you mean memory?)",
-    "simplecache::s3://bucket": "there is no store simplecache::s3://",
+    "s3://": "'s3://' does not name a place in a store, write it as in s3://bucket/prefix",
+    "file:///": "'file:///' does not name a place in a store",
+    "s3://bucket/../other": "does not name a place in a store",
+    "s3://bucket/\x1b[2J": "does not name a place in a store",
+    "s4://bucket": "no such store: s4://, write it as in s3://bucket/prefix, or a folder",
+    "memry://bucket": "no such store: memry:// (did you mean memory?)",
+    "simplecache::s3://bucket": "no such store: simplecache::s3://",
     "https://bucket.s3.example": "nothing can be written to https://",
 }
 
@@ -80,7 +80,7 @@ def test_in_a_file_it_is_no_path(tmp_path: Path) -> None:
 
 
 def test_what_is_played_lies_in_a_folder() -> None:
-    with pytest.raises(SettingsError, match=r"toolmend_replay: it is a folder of this machine, no URL"):
+    with pytest.raises(SettingsError, match=r"toolmend_replay: it has to be a folder, not a URL"):
         parse({"replay": f"s3://k:{SECRET}@bucket"})
 
 

@@ -22,15 +22,15 @@ RIGHT = {
 }
 LIST = "write 127.0.0.1:9464, otel, both, or off"
 WRONG = {
-    "on": f"m: 'on' is no address, {LIST}",
-    "hotel": f"m: 'hotel' is no address (did you mean otel?), {LIST}",
-    "localhost": f"m: 'localhost' is no address, {LIST}",
-    "localhost:": f"m: 'localhost:' is no address, {LIST}",
-    "::1": f"m: '::1' is no address, {LIST}",
-    "65536": f"m: '65536' is no address, {LIST}",
-    "-1": f"m: '-1' is no address, {LIST}",
-    "\u0663": f"m: '\u0663' is no address, {LIST}",
-    "http://localhost:1": f"m: 'http://localhost:1' is no address, {LIST}",
+    "on": f"m: 'on' is not an address, {LIST}",
+    "hotel": f"m: 'hotel' is not an address (did you mean otel?), {LIST}",
+    "localhost": f"m: 'localhost' is not an address, {LIST}",
+    "localhost:": f"m: 'localhost:' is not an address, {LIST}",
+    "::1": f"m: '::1' is not an address, {LIST}",
+    "65536": f"m: '65536' is not an address, {LIST}",
+    "-1": f"m: '-1' is not an address, {LIST}",
+    "\u0663": f"m: '\u0663' is not an address, {LIST}",
+    "http://localhost:1": f"m: 'http://localhost:1' is not an address, {LIST}",
     "1 2": "m: '2' is a second address, write one",
     "otel off": "m: 'off' stands alone, write either off or 127.0.0.1:9464, otel, both",
 }

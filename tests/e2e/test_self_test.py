@@ -73,7 +73,7 @@ def test_options_of_mitmproxy_that_are_in_the_way(box: Box) -> None:
     (box.confdir / "config.yaml").write_text("ignore_hosts: [openai]\n")
     well, found = self_test(box.machine)
     assert (well.state, found.state, found.try_) == ("ok", "warning", f"$EDITOR {box.confdir / 'config.yaml'}")
-    assert found.text.startswith("mitmproxy's ignore_hosts leaves api.openai.com")
+    assert found.text.startswith("mitmproxy's ignore_hosts excludes api.openai.com")
 
 
 def test_an_addon_that_does_not_load(box: Box) -> None:

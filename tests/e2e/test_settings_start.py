@@ -14,14 +14,14 @@ from toolmend.recordings.playback.server import Script
 
 BROKEN: dict[str, tuple[dict[str, str], dict[str, str], str, str]] = {
     # name: (options, variables, ./toolmend.toml, what it says)
-    "an option that mitmproxy would swallow": ({"toolmend_max_calls": "many"}, {}, "", "toolmend_max_calls: 'many' is no limit"),
+    "an option that mitmproxy would swallow": ({"toolmend_max_calls": "many"}, {}, "", "toolmend_max_calls: 'many' is not a limit"),
     "a name": ({"toolmend_modes": "observe"}, {}, "", r"no option toolmend_modes \(did you mean toolmend_mode\?\)"),
     "another spelling of us": ({"toolmnd_flows": "off"}, {}, "", r"no option toolmnd_flows \(did you mean toolmend_flows\?\)"),
-    "a rule that is none": ({"toolmend_off": "duplicates"}, {}, "", r"'duplicates' is no rule \(did you mean duplicate_call\?\)"),
-    "a variable": ({}, {"TOOLMEND_POLICY": "last"}, "", "TOOLMEND_POLICY: there is no policy 'last'"),
+    "a rule that is none": ({"toolmend_off": "duplicates"}, {}, "", r"'duplicates' is neither a rule \(did you mean duplicate_call\?\)"),
+    "a variable": ({}, {"TOOLMEND_POLICY": "last"}, "", "TOOLMEND_POLICY: no such policy: 'last'"),
     "a variable with a slip": ({}, {"TOOLMEND_POLCY": "first"}, "", r"no variable TOOLMEND_POLCY \(did you mean TOOLMEND_POLICY\?\)"),
-    "a file with a slip": ({}, {}, 'polcy = "first"\n', r"toolmend.toml:1: polcy is no setting \(did you mean policy\?\)"),
-    "no TOML": ({}, {}, "policy = first\n", "toolmend.toml:1:10: it is no TOML"),
+    "a file with a slip": ({}, {}, 'polcy = "first"\n', r"toolmend.toml:1: polcy is not a setting \(did you mean policy\?\)"),
+    "no TOML": ({}, {}, "policy = first\n", "toolmend.toml:1:10: it is not TOML"),
     "a route that nobody named": ({}, {}, table(), r"toolmend.toml:1: \[\[route\]\] is not taken from a file that only lies"),
     "a key that is not there": ({"toolmend_config": "toolmend.toml"}, {}, table(key="env:NO_SUCH_KEY"), "toolmend.toml:4: key: the variable NO_SUCH_KEY is not set"),
 }
@@ -46,7 +46,7 @@ def test_a_value_of_mitmproxys_own_file(tmp_path: Path) -> None:
     """mitmproxy would run on without the addon."""
     (tmp_path / "config.yaml").write_text("toolmend_hosts: true\n")
     proxy = Mitmdump({"toolmend_flows": "off"}, confdir=tmp_path)
-    with pytest.raises(ProxyError, match=r"toolmend_hosts is True in mitmproxy's config\.yaml, which is no text"), proxy:
+    with pytest.raises(ProxyError, match=r"toolmend_hosts is True in mitmproxy's config\.yaml, which is not text"), proxy:
         pass
     assert proxy.returncode == 1
 
@@ -71,7 +71,7 @@ def test_a_route_into_the_proxy_itself(confdir: Path, tmp_path: Path) -> None:
 
 def test_what_keeps_hosts_away_is_told(start: Start) -> None:
     proxy = start(ignore_hosts="localhost", stream_large_bodies="1m")
-    assert "mitmproxy's ignore_hosts leaves localhost, localhost:11434, localhost:1234 and " in proxy.log
+    assert "mitmproxy's ignore_hosts excludes localhost, localhost:11434, localhost:1234 and " in proxy.log
     assert "mitmproxy's stream_large_bodies is 1m" in proxy.log
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from toolmend.providers.hosts import PROVIDERS, fits, known, match, provider, split_port, spoken
+from toolmend.providers.hosts import PROVIDERS, api_at, fits, known, match, provider, split_port
 
 OURS = [
     ("api.openai.com", "/v1/chat/completions", "chat", "openai"),
@@ -306,4 +306,4 @@ def test_split_port(host: str, parts: tuple[str, str]) -> None:
     ],
 )
 def test_spoken(path: str, api: str | None) -> None:
-    assert spoken(path) == api
+    assert api_at(path) == api

@@ -187,7 +187,7 @@ type Log = Callable[[], list[tuple[str, str]]]
         ("toolmend_dialects", "kimi_k22", "did you mean kimi_k2"),
         ("toolmend_hosts", "https://a.example/v1", "write the host alone: a.example"),
         ("toolmend_flows", "false", "write off"),
-        ("toolmend_config", "/no/such/file.toml", "there is no file"),
+        ("toolmend_config", "/no/such/file.toml", "no such file"),
     ],
 )
 def test_a_wrong_option_stops_the_start(proxy: Proxy, option: str, value: str, words: str) -> None:
@@ -200,7 +200,7 @@ def test_a_wrong_option_stops_the_start(proxy: Proxy, option: str, value: str, w
 def test_a_name_that_mitmproxy_keeps_for_later_is_refused(proxy: Proxy) -> None:
     proxy.context.options.set("toolmend_host=a.example", "other=1", defer=True)
     with pytest.raises(
-        exceptions.OptionsError, match=r"no option toolmend_host \(did you mean toolmend_hosts\?\), the"
+        exceptions.OptionsError, match=r"no such option: toolmend_host \(did you mean toolmend_hosts\?\), the"
     ):
         proxy.set(dialects="auto")
     proxy.context.options.deferred.pop("toolmend_host")

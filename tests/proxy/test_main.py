@@ -64,11 +64,11 @@ def test_installed_it_lies_inside_the_package(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "a dialect": (["toolmend_dialects=kimi_k22"], "there is no dialect 'kimi_k22' (did you mean kimi_k2?)"),
+    "a dialect": (["toolmend_dialects=kimi_k22"], "no such dialect: 'kimi_k22' (did you mean kimi_k2?)"),
     "a host": (["toolmend_hosts=http://a.example"], "write the host alone: a.example"),
     "a folder": (["toolmend_flows=none"], "'none' is neither off nor a folder"),
-    "a file": (["toolmend_config=/no/such.toml"], "there is no file '/no/such.toml'"),
-    "a name": (["toolmend_flow=off"], "there is no option toolmend_flow (did you mean toolmend_flows?)"),
+    "a file": (["toolmend_config=/no/such.toml"], "no such file: '/no/such.toml'"),
+    "a name": (["toolmend_flow=off"], "no such option: toolmend_flow (did you mean toolmend_flows?)"),
     "two values": (["toolmend_hosts=a.example", "toolmend_hosts=b.example"], "toolmend_hosts is set 2 times"),
     "no value": (["toolmend_dialects"], "toolmend_dialects is set to nothing"),
 }

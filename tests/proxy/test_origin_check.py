@@ -11,7 +11,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 from tests.config.test_route_tables import SECRET, table
 from tests.proxy.test_addon import Log, Proxy, asked, log, proxy
-from toolmend.providers.hosts import names_an_owner
+from toolmend.providers.hosts import has_one_owner
 from toolmend.providers.web_origin import is_of, page_of
 from toolmend.proxy import origin_check
 from toolmend.recordings.playback.playback import Player
@@ -161,7 +161,7 @@ def test_it_is_told_in_the_log(routed: Proxy, log: Log) -> None:
 def test_whose_a_glob_is() -> None:
     ours = ("llm.example.com", "*.example.com", "a*.example.com", "example.co.uk", "*.example.co.uk", "localhost", "::1")
     anybodys = ("*", "*.com", "api.*", "*example.com", "llm.exampl?.com", "*.co.uk", "*.*", "llm.[a-z]x.com", "a.b.*")
-    assert [glob for glob in (*ours, *anybodys) if names_an_owner(glob)] == [*ours]
+    assert [glob for glob in (*ours, *anybodys) if has_one_owner(glob)] == [*ours]
 
 
 def test_the_ports_of_a_page() -> None:

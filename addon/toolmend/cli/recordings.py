@@ -219,7 +219,7 @@ def _default(ctx: click.Context) -> Place:
         else:
             from ..config.precedence import everywhere  # noqa: PLC0415  a tenth of a second
 
-            said = everywhere({}).said["flows"]
+            said = everywhere({}).given["flows"]
             folder, says = recordings_folder(said.where, said.text), said.origin
     except MissingPackage as error:
         raise Problem(str(error).rpartition(", do: ")[0], try_=error.install, code=Exit.CONFIGURATION) from None

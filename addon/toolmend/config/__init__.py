@@ -1,1 +1,1 @@
-"""What can be set: the keys, the files and options they are read from, and the checks; all of it ends up in `Settings`."""
+"""The settings: options, variables and files, precedence and checks; all of it ends in `Settings`."""

@@ -1,6 +1,6 @@
-"""What settings of every kind are checked with: the error, its hint, and globs of hosts.
+"""Common checks of settings: the error, its hint, and host globs.
 
-Rule of this file: a check tells what is wrong in one sentence that names the place, the wrong value, and what is right.
+An error is one sentence that names the place, the wrong value, and a correct one.
 """
 
 import re
@@ -14,27 +14,27 @@ _HOST = re.compile(r"[\w*?-]+(\.[\w*?-]+)*|[0-9a-f.]*:[0-9a-f:.]*")
 
 
 class SettingsError(ValueError):
-    """A setting is wrong; the message is one sentence that says what is right, without a key in the place of something else."""
+    """A setting is wrong; the message is one sentence with a correction. Misplaced keys in it are masked."""
 
     def __init__(self, message: str) -> None:
-        from ..secrets.redactor import unsecret  # noqa: PLC0415  seldom wanted, and slow
+        from ..secrets.redactor import unsecret  # noqa: PLC0415  rarely needed, and slow
 
         super().__init__(unsecret(message))
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """` (did you mean kimi_k2?)`, or nothing."""
+    """Returns ` (did you mean kimi_k2?)`, or nothing."""
     near = get_close_matches(word.lower(), list(known), n=1)
     return f" (did you mean {near[0]}?)" if near else ""
 
 
 def words(text: str) -> list[str]:
-    """What stands between blanks and commas."""
+    """Splits at blanks and commas."""
     return text.replace(",", " ").split()
 
 
 def host_globs(where: str, text: str) -> tuple[str, ...]:
-    """The globs of a list of hosts, each once. Raises SettingsError for what is none."""
+    """Returns the globs of a list of hosts, each once. Raises SettingsError."""
     globs = tuple(dict.fromkeys(word.lower() for word in words(text)))
     for glob in globs:
         host, port = split_port(glob)
@@ -44,5 +44,5 @@ def host_globs(where: str, text: str) -> tuple[str, ...]:
         is_port = port.isdecimal() and 0 < int(port) < 65536
         if not _HOST.fullmatch(host) or not (is_port or host == glob.strip("[].")):
             right = "llm.example.com, *.corp.example:8443 or localhost:8000"
-            raise SettingsError(f"{where}: {glob!r} is no host, write it as in {right}")
+            raise SettingsError(f"{where}: {glob!r} is not a host, write it as in {right}")
     return globs

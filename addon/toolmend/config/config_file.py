@@ -1,9 +1,8 @@
-"""One file of settings, read: its keys, each with its line, and its tables.
+"""Parses one settings file: its keys, each with its line, and its tables.
 
-    hosts = ["llm.example.com"]        "toolmend.toml:1: hosts" says "llm.example.com", as an option would
+    hosts = ["llm.example.com"]        "toolmend.toml:1: hosts" is given as "llm.example.com", as an option would
 
-Rule of this file: what is not understood is an error that names file, line, and what is right; a text of the file that is told is
-told without the characters that a terminal obeys.
+Unknown content is an error with file, line and a correction. Text of the file in a message has no terminal control characters.
 """
 
 import re
@@ -28,19 +27,22 @@ from .route_tables import routes
 from .store_url import is_url
 
 MOST = 1024 * 1024
-"""Bytes of a file: what is longer is something else."""
+"""Bytes of a file; a longer one is not a settings file."""
 
 PARTS = 32
-"""Of a key, `a.b.c`: the time that tomllib takes grows with their square, and the file may have come with a repository."""
+"""Of a key, `a.b.c`: the time of tomllib grows with their square, and the file may come from a repository."""
 
 _DOTTED = re.compile(rf"""(?<![\w'".-])(?:[\w'"-]++[ \t]*+\.[ \t]*+){{{PARTS}}}""")
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-"""How tomllib ends its messages."""
+"""The end of a tomllib message."""
 
 
 @value
-class Said:
-    """`where`: the setting, as an error names it. `origin`: the place where it is said. `text`: as an option has it."""
+class GivenSetting:
+    """The text of a setting, in the form of an option.
+
+    `where`: the setting, for errors. `origin`: option, variable, or file and line.
+    """
 
     where: str
     origin: str
@@ -49,10 +51,10 @@ class Said:
 
 @value
 class ConfigFile:
-    """`said`: by key."""
+    """`given`: by key."""
 
     path: Path
-    said: Mapping[str, Said] = field(default_factory=dict)
+    given: Mapping[str, GivenSetting] = field(default_factory=dict)
     providers: tuple[Profile, ...] = ()
     routes: tuple[Route, ...] = ()
     own: tuple[OwnDialect, ...] = ()
@@ -60,7 +62,7 @@ class ConfigFile:
 
 
 def read(place: ConfigPlace) -> ConfigFile:
-    """Reads a file. Raises SettingsError."""
+    """Parses a file. Raises SettingsError."""
     path = place.path
     source = _source(place)
     if deep := _DOTTED.search(source):
@@ -70,8 +72,8 @@ def read(place: ConfigPlace) -> ConfigFile:
         table = tomllib.loads(source)
         _sized(table)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(_no_toml(path, source, str(error))) from None
-    except ValueError:  # tomllib leaves it to int(), which gives up at some thousands
+        raise SettingsError(_toml_error(path, source, str(error))) from None
+    except ValueError:  # tomllib calls int(), which refuses some thousand digits
         raise SettingsError(f"{path}: a number has more digits than can be read, correct it") from None
     except RecursionError:
         raise SettingsError(f"{path}: its values are nested too deeply, correct it") from None
@@ -80,23 +82,23 @@ def read(place: ConfigPlace) -> ConfigFile:
         if key not in (*KEYS, *TABLES):
             hint = suggestion(key.removeprefix("toolmend_"), (*KEYS, *TABLES))
             right = f"write one of: {', '.join((*KEYS, *TABLES))}"
-            raise SettingsError(f"{path}:{line}: {_shown(key)} is no setting{hint}, {right}")
+            raise SettingsError(f"{path}:{line}: {_shown(key)} is not a setting{hint}, {right}")
         if not place.trusted and key not in HARMLESS:
             raise SettingsError(f"{path}:{line}: {_refused(key)}")
     own = dialects(str(path), source, table.pop("dialect", []))
     providers = profiles(str(path), source, table.pop("provider", []), [row.name for row in own])
     routes_ = routes(path, source, table.pop("route", []))
     prices_ = prices(str(path), source, table.pop("price", []))
-    said = {}
-    for key, given in table.items():
+    given = {}
+    for key, content in table.items():
         origin = f"{path}:{line_of(key, source)}"
         where = f"{origin}: {key}"
-        said[key] = Said(where, origin, _text(where, key, given, path))
-    return ConfigFile(path, said, providers, routes_, own, prices_)
+        given[key] = GivenSetting(where, origin, _text(where, key, content, path))
+    return ConfigFile(path, given, providers, routes_, own, prices_)
 
 
 def _sized(value: object) -> None:
-    """Raises ValueError for a number that TOML does not know: one of hexadecimal digits may be too long to be shown."""
+    """Raises ValueError for an integer beyond 64 bits: a long hexadecimal one could not be printed."""
     match value:
         case int() if value.bit_length() > 63:
             raise ValueError
@@ -106,16 +108,16 @@ def _sized(value: object) -> None:
 
 
 def _source(place: ConfigPlace) -> str:
-    """The text of a file. One that nobody named has to be a plain file: reading a pipe would never end."""
+    """Returns the text of a file. An unnamed file must be a regular file: reading a pipe would never end."""
     path, right = place.path, "write the path of a TOML file"
     where = place.named or str(path)
     try:
         if not place.named and not stat.S_ISREG(path.stat().st_mode):
-            raise SettingsError(f"{where}: it is no file, remove it, or put a TOML file there")
+            raise SettingsError(f"{where}: it is not a file, remove it, or put a TOML file there")
         with path.open("rb") as file:
             data = file.read(MOST + 1)
     except FileNotFoundError:
-        raise SettingsError(f"{where}: there is no file {str(path)!r}, {right}") from None
+        raise SettingsError(f"{where}: no such file: {str(path)!r}, {right}") from None
     except OSError as error:
         raise SettingsError(f"{where}: {str(path)!r} cannot be read ({error.strerror or error}), {right}") from None
     if len(data) > MOST:
@@ -126,11 +128,11 @@ def _source(place: ConfigPlace) -> str:
         raise SettingsError(f"{where}: {str(path)!r} is not UTF-8, save it as a UTF-8 text") from None
 
 
-def _no_toml(path: Path, source: str, message: str) -> str:
+def _toml_error(path: Path, source: str, message: str) -> str:
     at = _AT.search(message)
     lines = source.split("\n")
     line, column = (int(at[1]), int(at[2])) if at and at[1] else (len(lines), len(lines[-1]) + 1)
-    return f"{path}:{line}:{column}: it is no TOML, correct it: {_shown(_AT.sub('', message))}"
+    return f"{path}:{line}:{column}: it is not TOML, correct it: {_shown(_AT.sub('', message))}"
 
 
 def _refused(key: str) -> str:
@@ -144,14 +146,14 @@ def _refused(key: str) -> str:
 
 
 def _text(where: str, key: str, value: object, path: Path) -> str:
-    """A value as an option would say it."""
+    """Returns a value as an option has it."""
     match key, value:
         case ("flows" | "replay"), ("" | "off"):
             return str(value)
         case ("flows" | "replay"), str() if is_url(value):
             return value
         case ("flows" | "replay"), str():
-            return str(path.parent / expand(where, value))  # from the file's folder, not from where we are
+            return str(path.parent / expand(where, value))  # relative to the file, not to the working directory
         case (("hosts" | "off" | "dialects"), list()):
             words = [word for word in value if isinstance(word, str)]
             if len(words) == len(value) and (words or key != "dialects"):

@@ -1,19 +1,18 @@
-"""Which files the settings are read from, the strongest first.
+"""Which settings files are read, the strongest first.
 
-    toolmend_config, or else TOOLMEND_CONFIG     the file that is named; it stands for both below. "off": none at all
-    ./toolmend.toml                              of the folder where the proxy or the command is started
+    toolmend_config, or else TOOLMEND_CONFIG     a named file; it replaces both below. "off": none at all
+    ./toolmend.toml                              in the folder where the proxy or the command is started
     ~/.config/toolmend/config.toml               the user's own; $XDG_CONFIG_HOME, ~/Library/Application Support on macOS,
                                                  %LOCALAPPDATA% on Windows
 
-A named file stands alone, so that what it says is all there is: a file that is handed on does the same on another machine.
+A named file stands alone, so that it has the same effect on another machine.
 
-Rule of this file: what lies in a folder was named by nobody. It may have come with a repository that was just cloned, and must
-not send a request elsewhere, read a key, have more TLS opened, answer in a provider's place, listen, write or remove files. So
-./toolmend.toml may only say what is looked for in an answer, and what becomes of it (keys.HARMLESS); any other key in it is
-refused with a sentence that tells how to name the file. What it may say can make an answer worse, as the text of that repository
-can, which the model reads; it cannot make it somebody else's.
+A ./toolmend.toml that nothing names may come from a repository that was just cloned. It must not redirect a request, read a key,
+open more TLS, replay in a provider's place, listen, write or remove files. So it may only decide what is looked for in a response
+and what becomes of it (option_names.HARMLESS); any other key in it is refused, with a message that explains how to name the file.
+These keys can degrade a response, as the repository's text can, which the model reads; they cannot replace it.
 
-It imports next to nothing, so that a command finds out whether there are settings without reading them.
+This module imports little, so that a command can find out whether there are settings without reading them.
 """
 
 import os
@@ -29,7 +28,7 @@ VARIABLE = "TOOLMEND_CONFIG"
 
 @value
 class ConfigPlace:
-    """`named`: by what, as an error says it; empty if the file was only found. `trusted`: it may say everything."""
+    """A file to read. `named`: the option or variable that names it, empty if it was found. `trusted`: it may set every key."""
 
     path: Path
     named: str = ""
@@ -37,13 +36,13 @@ class ConfigPlace:
 
 
 def user_file() -> Path | None:
-    """The user's own file, be it there or not; None where no home folder is known."""
+    """Returns the path of the user's own file, which may not exist; None if there is no home folder."""
     folder = config_folder()
     return folder / USER if folder else None
 
 
 def named(option: str = "") -> tuple[str, str]:
-    """The file that is named, and by what: both are empty if none is."""
+    """Returns the named file, and the option or variable that names it; both are empty if none does."""
     if option.strip():
         return option.strip(), "toolmend_config"
     text = os.environ.get(VARIABLE, "").strip()
@@ -51,7 +50,7 @@ def named(option: str = "") -> tuple[str, str]:
 
 
 def found() -> tuple[ConfigPlace, ...]:
-    """The files that are read where none is named."""
+    """Returns the files that are read if none is named."""
     project = (ConfigPlace(PROJECT, trusted=False),) if os.path.lexists(PROJECT) else ()
     own = user_file()
     return (*project, ConfigPlace(own)) if own and os.path.lexists(own) else project

@@ -1,9 +1,8 @@
-"""What of mitmproxy's own options keeps toolmend from its work, told at the start: else nobody knew why nothing is mended.
+"""Warns at start about mitmproxy options that keep toolmend from working, since nothing would be mended without a reason.
 
-    --ignore-hosts openai        "mitmproxy's ignore_hosts leaves api.openai.com alone: what is said there is neither …"
+    --ignore-hosts openai        "mitmproxy's ignore_hosts excludes api.openai.com: its exchanges are neither …"
 
-Rule of this file: it tells, and changes nothing: whoever sets such an option may well mean it. A route into the proxy itself is
-meant by nobody.
+It changes nothing, since such an option may be intended. A route into the proxy itself never is.
 """
 
 import re
@@ -21,24 +20,24 @@ SHOWN = 3
 
 
 def conflicts(settings: Settings) -> Iterator[str]:
-    """A sentence for each. An option that is not there is none: mitmproxy's tools have not all the same."""
+    """Yields a sentence for each conflict. mitmproxy's tools do not all have the same options."""
     hosts = tuple(dict.fromkeys(_hosts(settings)))
     for option in ("ignore_hosts", "tcp_hosts"):
         if left := [host for host in hosts if _fits(host, getattr(ctx.options, option, ()))]:
-            yield f"mitmproxy's {option} leaves {_some(left)} alone: what is said there is neither recorded nor mended"
+            yield f"mitmproxy's {option} excludes {_some(left)}: its exchanges are neither recorded nor mended"
     allowed = getattr(ctx.options, "allow_hosts", ())
     if allowed and not any(_fits(host, allowed) for host in hosts):
         yield "mitmproxy's allow_hosts lets no LLM host through to toolmend: nothing is recorded or mended"
     limit = getattr(ctx.options, "stream_large_bodies", None)
-    if limit and not (settings.routes or settings.replay):  # else it is turned off
+    if limit and not (settings.routes or settings.replay):  # otherwise `options.adapt` turns it off
         yield (
-            f"mitmproxy's stream_large_bodies is {limit}: a request that is longer passes unread, and its answer unmended; "
-            "a whole answer that is longer passes unmended and unrecorded"
+            f"mitmproxy's stream_large_bodies is {limit}: a longer request passes unread, and its response unmended; "
+            "a longer response that is not a stream passes unmended and unrecorded"
         )
 
 
 def loops(settings: Settings) -> Iterator[str]:
-    """A sentence for each route that leads back into this proxy; asked when it listens."""
+    """Yields a sentence for each route that leads back into this proxy; called when the proxy listens."""
     server = ctx.master.addons.get("proxyserver")  # type: ignore[no-untyped-call]
     listening = {address[:2] for address in server.listen_addrs()} if server else set()
     for route in settings.routes:
@@ -50,7 +49,7 @@ def loops(settings: Settings) -> Iterator[str]:
 
 
 def _hosts(settings: Settings) -> Iterator[str]:
-    """The hosts that are ours, with their ports, as mitmproxy matches them; globs stand for too many."""
+    """Yields the LLM hosts with their ports, as mitmproxy matches them, without globs."""
     named = (*settings.hosts, *(f"{route.host}:{route.port or 443}" for route in settings.routes))
     for glob in (*named, *(host for row in PROVIDERS for host in row.hosts)):
         name, port = split_port(glob)

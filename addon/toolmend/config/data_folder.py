@@ -1,6 +1,6 @@
-"""Where this user's programs keep data and settings: what platformdirs says, which mitmproxy's standalone binaries lack.
+"""The user's folders for data and settings, as platformdirs has them; mitmproxy's standalone binaries lack that package.
 
-Rule of this file: it imports next to nothing, so that a command finds the recordings without reading all settings.
+This module imports little, so that a command finds the recordings without reading all settings.
 """
 
 import json
@@ -17,7 +17,7 @@ _NO_FOLDER = frozenset({"0", "1", "auto", "disabled", "enabled", "false", "no", 
 
 
 def data_folder() -> Path:
-    """The folder, be it there or not. Raises SettingsError where no home folder is known."""
+    """Returns the folder, which may not exist. Raises SettingsError if there is no home folder."""
     if folder := _folder("XDG_DATA_HOME", ".local/share"):
         return folder
     raise SettingsError(
@@ -26,7 +26,7 @@ def data_folder() -> Path:
 
 
 def config_folder() -> Path | None:
-    """The folder of the settings, be it there or not; None where no home folder is known."""
+    """Returns the folder of the settings, which may not exist; None if there is no home folder."""
     return _folder("XDG_CONFIG_HOME", ".config")
 
 
@@ -44,32 +44,32 @@ def _folder(variable: str, usual: str) -> Path | None:
 
 
 def private(folder: Path) -> None:
-    """Makes a folder, and those above it that are missing, for the user alone."""
-    for one in reversed([*takewhile(lambda one: not one.exists(), (folder, *folder.parents))]):
+    """Creates a folder and its missing parents for the user alone."""
+    for missing in reversed([*takewhile(lambda path: not path.exists(), (folder, *folder.parents))]):
         with suppress(FileExistsError):  # another process was faster
-            one.mkdir(0o700)
-            one.chmod(0o700)  # what the umask took
+            missing.mkdir(0o700)
+            missing.chmod(0o700)  # the umask may have removed bits
 
 
 def on_one_line(path: Path | StoreUrl | str) -> str:
-    r"""A path in a line of text: as it is, or as JSON where it has characters that are not shown: `"/home/me\nyou/flows"`."""
+    r"""Returns a path on one line: verbatim, or as JSON if it has unprintable characters: `"/home/me\nyou/flows"`."""
     text = str(path)
     return text if text.isprintable() and not text.startswith('"') else json.dumps(text)
 
 
 def from_one_line(text: str) -> str:
-    """The path that `on_one_line` wrote."""
+    """Returns the path that `on_one_line` wrote."""
     try:
         path = json.loads(text) if text.startswith('"') else text
-    except ValueError:  # somebody else's line
+    except ValueError:  # not written by on_one_line
         return text
     return path if isinstance(path, str) else text
 
 
 def expand(where: str, text: str) -> Path:
-    """A path as the user wrote it. Raises SettingsError."""
+    """Returns the path that the user wrote. Raises SettingsError."""
     if "\0" in text:
-        raise SettingsError(f"{where}: {text!r} holds a NUL character, write a path without it")
+        raise SettingsError(f"{where}: {text!r} contains a NUL character, write a path without it")
     try:
         return Path(text).expanduser()
     except RuntimeError:  # ~nobody
@@ -77,7 +77,7 @@ def expand(where: str, text: str) -> Path:
 
 
 def recordings_folder(where: str, text: str) -> Path | StoreUrl | None:
-    """Where recordings go; None for `off`. Raises SettingsError."""
+    """Returns the folder or store of recordings; None for `off`. Raises SettingsError."""
     if text.lower() == "off":
         return None
     if is_url(text):
@@ -88,7 +88,7 @@ def recordings_folder(where: str, text: str) -> Path | StoreUrl | None:
     folder = expand(where, text) if text else data_folder() / "flows"
     try:
         is_file = folder.exists() and not folder.is_dir()
-    except OSError as error:  # no system has such names
+    except OSError as error:  # the system does not allow such a name
         raise SettingsError(f"{where}: {text[:100]!r} … {error.strerror or error}, write the name of a folder, or off") from None
     if is_file:
         raise SettingsError(f"{where}: {text!r} is a file, write the name of a folder, or off")

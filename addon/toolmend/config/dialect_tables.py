@@ -1,21 +1,20 @@
-"""The tables `[[dialect]]` of the settings' file: dialects of the user's own, which are looked for with every model.
+r"""The `[[dialect]]` tables of a settings file: the user's own dialects, which are looked for with every model.
 
     [[dialect]]
-    name = "acme"                                   # as rules tell it; none of a built-in one
+    name = "acme"                                   # in rules; not a built-in name
     arguments = "json"                              # or "parameters", "attributes", "lines", "envelope": see dialects/own.py
-    begin = ["<|tool_start|>"]                      # in front of the tool's name
+    begin = ["<|tool_start|>"]                      # before the tool's name
     separator = ["<|tool_args|>"]                   # between name and arguments
     end = ["<|tool_stop|>"]                         # `{name}` in it is the tool's name
-    pattern = '(?P<name>[\\w.-]+?)'                  # what stands between begin and separator, if more than a name
+    pattern = '(?P<name>[\\w.-]+?)'                  # between begin and separator, if not only a name
     wrapper = { begin = ["<tools>"], end = ["</tools>"] }                       # around calls
     parameter = { begin = ["<"], separator = [">"], end = ["</{key}>"] }        # around parameters
     keys = { name = ["fn"], arguments = ["with"], id = ["call"] }               # members of an envelope
     bare = true                                     # a call needs no wrapper
     place = "line"                                  # where a call may begin: "line", "any", "message"
-    strict = true                                   # a call is read to its end, and must fit the schema of its tool
+    strict = true                                   # a call is held to its end and must fit its tool's schema
 
-Rule of this file: as everywhere in the settings, what is not understood is an error with its line. A pattern that could be slow
-is refused: the engine's own are budgeted, too.
+Unknown content is an error with its line. A pattern that could be slow is refused, as the engine's patterns are bounded, too.
 """
 
 import json
@@ -33,10 +32,10 @@ from .provider_tables import line_of
 ARGUMENTS: tuple[Arguments, ...] = ("json", "parameters", "attributes", "lines", "envelope")
 PLACES = ("line", "any", "message")
 MOST_TEXTS, LONGEST = 32, 200
-"""Texts of a field, and characters of each."""
+"""Texts per field, and characters per text."""
 
 MOST_REPEATS = 2
-"""Unbounded repetitions of a pattern that may give back: of more, the time that a match takes grows with the cube of the text."""
+"""Unbounded backtracking repetitions in a pattern: with more, matching takes time cubic in the text."""
 
 _RIGHT = {
     "name": '"acme"',
@@ -64,12 +63,12 @@ _PARAMETER_NAME = r"(?P<name>[\w.:-]+)"
 
 
 def dialects(file: str, source: str, tables: Any) -> tuple[OwnDialect, ...]:
-    """The dialects that the value of `dialect` in a file makes. Raises SettingsError."""
+    """Returns the dialects of the `dialect` value in a file. Raises SettingsError."""
     if not (isinstance(tables, list) and all(isinstance(fields, dict) for fields in tables)):
         where = f"{file}:{line_of('dialect', source)}: dialect"
-        raise SettingsError(f"{where}: {tables!r} is no list of tables, write [[dialect]] and its fields below")
+        raise SettingsError(f"{where}: {tables!r} is not a list of tables, write [[dialect]] and its fields below")
     heads = [number for number, line in enumerate(source.splitlines(), 1) if _HEAD.match(line)]
-    if len(heads) != len(tables):  # written in another way
+    if len(heads) != len(tables):  # in another TOML notation
         heads = [line_of("dialect", source)] * len(tables)
     rows: dict[str, OwnDialect] = {}
     for fields, head in zip(tables, heads, strict=True):
@@ -81,16 +80,16 @@ def dialects(file: str, source: str, tables: Any) -> tuple[OwnDialect, ...]:
 
 
 def of_json(text: str) -> tuple[OwnDialect, ...]:
-    """The dialects of a recording's settings. Raises SettingsError."""
+    """Returns the dialects of a recording's settings. Raises SettingsError."""
     try:
         tables = json.loads(text)
     except ValueError:
-        raise SettingsError(f"own_dialects: {text!r} is no JSON") from None
+        raise SettingsError(f"own_dialects: {text!r} is not JSON") from None
     return dialects("meta.json", "", tables)
 
 
 def to_json(rows: Sequence[OwnDialect]) -> str:
-    """Dialects as a recording keeps them."""
+    """Returns dialects as a recording stores them."""
     return json.dumps([fields_of(row) for row in rows], ensure_ascii=False)
 
 
@@ -115,7 +114,7 @@ def _dialect(fields: Mapping[str, Any], wheres: Mapping[str, str], head: str) ->
 
 
 def make(given: Mapping[str, Any], name: str, body: Arguments) -> OwnDialect:
-    """A dialect of fields that are checked."""
+    """Returns the dialect of checked fields."""
     parameter, wrapper, keys = (given.get(key, {}) for key in ("parameter", "wrapper", "keys"))
     return OwnDialect(
         name,
@@ -136,7 +135,7 @@ def make(given: Mapping[str, Any], name: str, body: Arguments) -> OwnDialect:
 def _parameter(
     begin: tuple[str, ...] = (), separator: tuple[str, ...] = (), end: tuple[str, ...] = (), pattern: str = _PARAMETER_NAME
 ) -> Tag:
-    firsts = "".join(re.escape(first) for first in sorted({one[0] for one in separator}))
+    firsts = "".join(re.escape(first) for first in sorted({text[0] for text in separator}))
     return Tag(begin, separator, end, re.compile(pattern), re.compile(rf"[^<>{{}}\n{firsts}]*"))
 
 
@@ -158,14 +157,14 @@ def _field(where: str, key: str, given: object) -> Any:
             for part in given:
                 if part not in _PARTS[key]:
                     right = f"write some of: {', '.join(_PARTS[key])}"
-                    raise SettingsError(f"{where}: {part!r} is no part of it{suggestion(part, _PARTS[key])}, {right}")
+                    raise SettingsError(f"{where}: {part!r} is not a part of it{suggestion(part, _PARTS[key])}, {right}")
             return {
                 part: _pattern(where, value) if part == "pattern" else _texts(where, f"{key}.{part}", value)
                 for part, value in given.items()
             }
     if key not in _RIGHT:
         right = f"write some of: {', '.join(_RIGHT)}"
-        raise SettingsError(f"{where} is no field of a dialect{suggestion(key, _RIGHT)}, {right}")
+        raise SettingsError(f"{where} is not a field of a dialect{suggestion(key, _RIGHT)}, {right}")
     known = {"arguments": ARGUMENTS, "place": PLACES}.get(key, ())
     hint = suggestion(given, known) if isinstance(given, str) and known else ""
     raise SettingsError(f"{where}: {given!r} is not understood{hint}, write {key} = {_RIGHT[key]}")
@@ -174,7 +173,7 @@ def _field(where: str, key: str, given: object) -> Any:
 def _texts(where: str, key: str, given: Any) -> tuple[str, ...]:
     texts = [given] if isinstance(given, str) else given
     fine = isinstance(texts, list) and 0 < len(texts) <= MOST_TEXTS
-    blank = key.endswith(("separator", "end"))  # a line's end may be one
+    blank = key.endswith(("separator", "end"))  # a line end is allowed
     fine = fine and all(isinstance(text, str) and (text if blank else text.strip()) for text in texts)
     if not fine or any(len(text) > LONGEST for text in texts):
         kind = "empty" if blank else "blank"
@@ -184,15 +183,15 @@ def _texts(where: str, key: str, given: Any) -> tuple[str, ...]:
 
 
 def _pattern(where: str, given: Any) -> str:
-    """A regex that is fast whatever it is held against: nothing repeats what repeats, and little may give back."""
+    """Checks that a regex is fast for every text: no nested repetition, few that backtrack."""
     try:
         groups = re.compile(given).groupindex if isinstance(given, str) and len(given) <= LONGEST else {}
     except re.error as error:
-        raise SettingsError(f"{where}: {given!r} is no pattern ({error.msg}), write {_RIGHT['pattern']}") from None
+        raise SettingsError(f"{where}: {given!r} is not a pattern ({error.msg}), write {_RIGHT['pattern']}") from None
     if "name" not in groups:
         raise SettingsError(f"{where}: {given!r} binds no name, write {_RIGHT['pattern']}")
     repeats, open_ = 0, [False]
-    closed = False  # the piece before is the end of a group in which something repeats
+    closed = False  # the piece before ends a group that contains a repetition
     for piece in _PIECE.findall(given):
         if piece.startswith("("):
             open_.append(False)
@@ -214,7 +213,7 @@ def _pattern(where: str, given: Any) -> str:
 
 
 def fields_of(row: OwnDialect) -> dict[str, Any]:
-    """The fields of a table that makes a dialect."""
+    """Returns the table fields of a dialect."""
     found: dict[str, Any] = {"name": row.name, "arguments": row.body, "begin": list(row.call.begin)}
     found |= {"separator": list(row.call.separator)} if row.call.separator else {}
     found |= {"end": list(row.call.end)} if row.call.end else {}
@@ -234,7 +233,7 @@ def fields_of(row: OwnDialect) -> dict[str, Any]:
 
 
 def to_toml(fields: Mapping[str, Any]) -> str:
-    """A table as a file has it."""
+    """Returns a table as TOML."""
     return "[[dialect]]\n" + "".join(f"{key} = {_spelled(given)}\n" for key, given in fields.items())
 
 
@@ -251,11 +250,11 @@ def _spelled(given: Any) -> str:
 
 
 def of_built_in(dialect: object) -> dict[str, Any] | None:
-    """The fields of a table that says what a built-in dialect is; None for what no table can say."""
+    """Returns the table fields that describe a built-in dialect; None if a table cannot."""
     if type(dialect) is not TagDialect:
         return None
-    parameter = _told(dialect.parameter) if dialect.arguments == "parameters" else {}
-    call = _told(dialect.call)
+    parameter = _tag_fields(dialect.parameter) if dialect.arguments == "parameters" else {}
+    call = _tag_fields(dialect.call)
     if call is None or parameter is None or (dialect.arguments != "envelope" and not call.get("begin")):
         return None
     fields = {"name": f"my-{dialect.name}".replace(".", "-"), "arguments": dialect.arguments, **call}
@@ -266,12 +265,12 @@ def of_built_in(dialect: object) -> dict[str, Any] | None:
     return fields | {"place": "line" if dialect.ambiguous else "any"} | ({} if dialect.ambiguous else {"strict": False})
 
 
-def _told(tag: Tag) -> dict[str, Any] | None:
-    """A tag, an attribute's name as a part of where it begins."""
+def _tag_fields(tag: Tag) -> dict[str, Any] | None:
+    """Returns the fields of a tag, with an attribute's name in `begin`; None if a table cannot describe its header."""
     begin, separator = tag.begin, tag.separator
     if tag.header.pattern == ATTRIBUTE.pattern:
-        begin = tuple(f'{one} name="' for one in begin)
-        separator = tuple(f'"{one}' for one in separator)
+        begin = tuple(f'{text} name="' for text in begin)
+        separator = tuple(f'"{text}' for text in separator)
     elif "(?=" in tag.header.pattern or "(?:" in tag.header.pattern:
         return None
     found = {"begin": list(begin), "separator": list(separator), "end": list(tag.end)}

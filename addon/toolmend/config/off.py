@@ -1,14 +1,12 @@
-"""What `toolmend_off` says: which rules stay away from answers, and which hosts' answers are left alone.
+"""Parses `toolmend_off`: rules and hosts that are left alone.
 
-    "finish_reason"         a rule, as the log and `toolmend flows` name it; a dialect is one
-    "api.openai.com"        a host, a glob, with a port or without: what has a dot, a colon or a star
-                            (one of a single word is written with its port: "gpu1:8000")
+    "finish_reason"         a rule as the log and `toolmend flows` name it; a dialect is one, too
+    "api.openai.com"        a host glob, with or without a port: anything with a dot, a colon or a star
+                            (a single-label host needs its port: "gpu1:8000")
 
-A rule that is off changes nothing by itself. An event that another rule writes anew is written as it should be, all of it. An
-answer of a host that is off passes byte for byte, and is recorded all the same. A route is asked for in so many words: what its
-upstream answers is translated, be it off or not, and nothing is looked for in its text.
-
-Rule of this file: what is not understood is an error, never ignored.
+A disabled rule changes nothing on its own; an event that another rule rewrites is rewritten completely. A response of a disabled
+host passes byte for byte, and is still recorded. A route is explicit: its responses are translated even if its upstream is
+disabled, but nothing is looked for in their text.
 """
 
 from ..dialects import DIALECTS, REASONING_TAGS
@@ -17,19 +15,19 @@ from ..pipeline.settings import Off
 from .checks import SettingsError, host_globs, suggestion, words
 
 _REASONS = {
-    **dict.fromkeys(("hold_limit", "policy_limit"), "it is the bound of what is held, which nothing can do without"),
-    **dict.fromkeys(("policy_first", "policy_collect", "policy_drain"), "it is what toolmend_policy asks for, set that to mixed"),
-    "reasoning_answer": "it is the answer itself, turn off reasoning_tags, which takes text for reasoning",
-    **dict.fromkeys(("stop_sequence", "usage_estimated"), "it is a part of a translation, which a route asks for"),
+    **dict.fromkeys(("hold_limit", "policy_limit"), "it is the limit of held text, which is always needed"),
+    **dict.fromkeys(("policy_first", "policy_collect", "policy_drain"), "toolmend_policy asks for it, set that to mixed"),
+    "reasoning_answer": "it is the response itself, turn off reasoning_tags, which takes text for reasoning",
+    **dict.fromkeys(("stop_sequence", "usage_estimated"), "it is part of a route's translation"),
 }
-"""Rules that cannot be off."""
+"""Rules that cannot be disabled."""
 
 NAMES = tuple(sorted({*RULES, *DIALECTS, REASONING_TAGS.name} - {"dialect", *_REASONS}))
-"""Rules that can."""
+"""Rules that can be disabled."""
 
 
 def parse(where: str, text: str) -> Off:
-    """What a text says. Raises SettingsError."""
+    """Parses the setting. Raises SettingsError."""
     rules: set[str] = set()
     globs: list[str] = []
     for word in (word.lower() for word in words(text)):
@@ -41,5 +39,5 @@ def parse(where: str, text: str) -> Off:
             globs.append(word)
         else:
             hint = suggestion(word, NAMES)
-            raise SettingsError(f"{where}: {word!r} is no rule{hint} and no host, the rules are: {', '.join(NAMES)}")
+            raise SettingsError(f"{where}: {word!r} is neither a rule{hint} nor a host, the rules are: {', '.join(NAMES)}")
     return Off(frozenset(rules), host_globs(where, " ".join(globs)))

@@ -1,6 +1,6 @@
-"""What can be set: the keys of the options (`toolmend_keep`), of the variables (`TOOLMEND_KEEP`) and of the file (`keep = …`).
+"""The names of the settings: options (`toolmend_keep`), variables (`TOOLMEND_KEEP`) and keys of a file (`keep = …`).
 
-Rule of this file: data. It imports nothing, so that a command that reads no settings can ask it.
+Data without imports, for commands that read no settings.
 """
 
 LIMITS = {"max_calls": 8, "collect_ms": 200, "max_bytes": 65536}
@@ -20,21 +20,21 @@ RIGHT = {
     "intercept": '"llm", or "all"',
     "metrics": '"127.0.0.1:9464", "otel", or "off"',
 }
-"""What a key is in a file, as an example."""
+"""An example of each key in a file."""
 
 KEYS = tuple(RIGHT)
-"""What a file may hold, beside the tables."""
+"""The keys of a file, without tables."""
 
 TABLES = ("provider", "route", "dialect", "price")
-"""Of each a file may hold any number: `[[provider]]`."""
+"""The tables of a file, each any number of times: `[[provider]]`."""
 
 OPTIONS = (*KEYS, "config")
 """The options, without their prefix `toolmend_`."""
 
 HARMLESS = frozenset({"dialects", "mode", "off", "policy", *LIMITS, "provider", "price"})
-"""What a ./toolmend.toml may say that nobody named: see config_places.py."""
+"""What an unnamed ./toolmend.toml may set: see config_places.py."""
 
 VARIABLES = {f"TOOLMEND_{key.upper()}": key for key in OPTIONS}
 
 OTHERS = ("TOOLMEND_PYTHON",)
-"""Variables of that beginning that are no settings, but the launcher's: scripts/setup.sh."""
+"""Variables with this prefix that are not settings but the launcher's: scripts/setup.sh."""

@@ -1,13 +1,13 @@
-"""What is set, and where: of all who say something about a key, the strongest.
+"""Which value of a setting applies: the strongest source wins.
 
-    an option      mitmdump --set toolmend_keep=7d, or in mitmproxy's own config.yaml; on the command line --set, --keep …
+    an option      mitmdump --set toolmend_keep=7d, or in mitmproxy's config.yaml; on the command line --set, --keep …
     a variable     TOOLMEND_KEEP=7d
     a file         keep = "7d" in toolmend.toml or the user's config.toml: see config_places.py
     the default
 
-Empty texts say nothing. Profiles and routes are of all files; where two profiles have one name, the stronger file's stands.
+Empty texts count as unset. Profiles and routes of all files apply; of two profiles with one name, the stronger file's applies.
 
-Rule of this file: it tells who said what, and checks nothing but names; what a text means is a matter of settings.py.
+Only names are checked here; values are checked in settings.py.
 """
 
 import os
@@ -19,7 +19,7 @@ from ..dialects.own import OwnDialect
 from ..providers.model_profiles import Profile
 from ..providers.routes import Route
 from .checks import SettingsError
-from .config_file import ConfigFile, Said, read
+from .config_file import ConfigFile, GivenSetting, read
 from .config_places import ConfigPlace, found, named
 from .data_folder import expand
 from .option_names import KEYS, OPTIONS, OTHERS, VARIABLES
@@ -30,9 +30,9 @@ DEFAULT = "default"
 
 @value
 class Layers:
-    """`said`: of every key, who says it last; a default is an empty text. `files`: that were read, the strongest first."""
+    """`given`: the applicable text of every key; a default is empty. `files`: those that were read, the strongest first."""
 
-    said: Mapping[str, Said]
+    given: Mapping[str, GivenSetting]
     files: tuple[ConfigFile, ...] = ()
 
     @property
@@ -59,43 +59,43 @@ class Layers:
 
 
 def alone(options: Mapping[str, str]) -> Layers:
-    """Options and the file that they name: what a recording says, wherever it is played. Raises SettingsError."""
+    """Returns options and the file that they name: a recording's settings, independent of the machine. Raises SettingsError."""
     return _layers(options, {}, _files(options.get("config", "").strip() or "off", "toolmend_config"))
 
 
 def everywhere(options: Mapping[str, str]) -> Layers:
-    """Options, keyed without their prefix, variables and files. Raises SettingsError."""
+    """Returns options (keyed without their prefix), variables and files. Raises SettingsError."""
     return _layers(options, variables(), _files(*named(options.get("config", ""))))
 
 
 def variables() -> dict[str, str]:
-    """What the environment sets, by key. Raises SettingsError for a name that is meant for us and unknown."""
+    """Returns the variables of the environment by key. Raises SettingsError for an unknown name with toolmend's prefix."""
     for name in sorted(os.environ):
         if name.startswith("TOOLMEND_") and name not in VARIABLES and name not in OTHERS:
             known = ", ".join((*VARIABLES, *OTHERS))
             near = get_close_matches(name.removeprefix("TOOLMEND_").lower(), OPTIONS, n=1)
             hint = f" (did you mean TOOLMEND_{near[0].upper()}?)" if near else ""
-            raise SettingsError(f"there is no variable {name}{hint}, unset it; the variables are {known}")
+            raise SettingsError(f"no such variable: {name}{hint}, unset it; the variables are {known}")
     return {key: text for name, key in VARIABLES.items() if (text := os.environ.get(name, "").strip())}
 
 
-def _files(name: str, by: str) -> tuple[ConfigFile, ...]:
-    """What is read: the file of that name, or else those that are found."""
+def _files(name: str, named_by: str) -> tuple[ConfigFile, ...]:
+    """Reads the named file, or else those that are found."""
     if name.lower() == "off":
         return ()
-    places = (ConfigPlace(expand(by, name), by),) if name else found()
+    places = (ConfigPlace(expand(named_by, name), named_by),) if name else found()
     return tuple(read(place) for place in places)
 
 
 def _layers(options: Mapping[str, str], environment: Mapping[str, str], files: tuple[ConfigFile, ...]) -> Layers:
-    said = {}
+    given = {}
     for key in KEYS:
         option, variable = f"toolmend_{key}", f"TOOLMEND_{key.upper()}"
         if text := options.get(key, "").strip():
-            said[key] = Said(option, f"option {option}", text)
+            given[key] = GivenSetting(option, f"option {option}", text)
         elif text := environment.get(key, ""):
-            said[key] = Said(variable, f"variable {variable}", text)
+            given[key] = GivenSetting(variable, f"variable {variable}", text)
         else:
-            from_file = next((file.said[key] for file in files if key in file.said), None)
-            said[key] = from_file or Said(option, DEFAULT, "")
-    return Layers(said, files)
+            from_file = next((file.given[key] for file in files if key in file.given), None)
+            given[key] = from_file or GivenSetting(option, DEFAULT, "")
+    return Layers(given, files)

@@ -1,8 +1,8 @@
-"""A file that is whole, or not there: it is written beside its place, for the user alone, and put there at the end.
+"""Writes a file atomically, for the user alone: into a temporary file in the same folder, which replaces the path at the end.
 
     with private_file(path) as file:  file.write(b"…")
 
-Rule of this file: it is apart from data_folder.py, as tempfile takes 10 ms to import and most commands write nothing.
+Separate from data_folder.py because tempfile takes 10 ms to import and most commands write nothing.
 """
 
 import os
@@ -15,7 +15,7 @@ from typing import IO
 
 @contextmanager
 def private_file(path: Path) -> Iterator[IO[bytes]]:
-    """Opens it; what was at the path stays as it was unless the block ends well. Raises OSError."""
+    """Opens the file; an existing one is replaced only if the block succeeds. Raises OSError."""
     number, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # 0600
     try:
         with os.fdopen(number, "wb") as file:

@@ -1,18 +1,18 @@
-"""The tables `[[provider]]` of the settings' file, as profiles.
+"""The `[[provider]]` tables of a settings file, as profiles.
 
     [[provider]]
-    name = "my-vllm"                                # or that of a built-in one, to have other fields for it
+    name = "my-vllm"                                # or a built-in name, to override its fields
     models = ["my-*"]                               # globs of model ids
-    hosts = ["llm.example.com"]                     # globs of hosts, for models that no glob knows
+    hosts = ["llm.example.com"]                     # globs of hosts, for models that no glob matches
     dialects = ["hermes", "qwen3_coder"]            # what the models write
     reasoning_field = "reasoning"                   # or "reasoning_content"; by default as the host does
     think_tags = true                               # <think> in the text is reasoning
     think_unopened = true                           # and the text begins inside it
-    tools = "prompt"                                # it has no tool calls of its own: see requests/prompted.py
-    system_role = false                             # nor a system message
-    takes = { max_tokens = 64000, refuses = ["seed"] }    # what requests may have: fields of requests/quirks.py
+    tools = "prompt"                                # it has no native tool calls: see requests/prompted.py
+    system_role = false                             # it accepts no system message
+    takes = { max_tokens = 64000, refuses = ["seed"] }    # limits of requests: see requests/request_limits.py
 
-Rule of this file: as everywhere in the settings, what is not understood is an error with its line.
+Unknown content is an error with its line.
 """
 
 import re
@@ -41,19 +41,19 @@ _HEAD = re.compile(r"""\s*\[\[\s*["']?provider["']?\s*\]\]""")
 
 
 def line_of(key: str, source: str, first: int = 1) -> int:
-    """The first line from `first` on that begins with a key, quoted or not, or as a table's name; tomllib has none."""
+    """Returns the first line from `first` on that begins with a key or the name of a table; tomllib reports none."""
     start = re.compile(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
     lines = enumerate(source.splitlines()[first - 1 :], first)
     return next((number for number, line in lines if start.match(line)), first)
 
 
 def profiles(file: str, source: str, tables: Any, own: Sequence[str] = ()) -> tuple[Profile, ...]:
-    """The profiles that the value of `provider` in a file makes; `own`: dialects of the file. Raises SettingsError."""
+    """Returns the profiles of the `provider` value in a file; `own`: dialects of the file. Raises SettingsError."""
     if not (isinstance(tables, list) and all(isinstance(fields, dict) for fields in tables)):
         where = f"{file}:{line_of('provider', source)}: provider"
-        raise SettingsError(f"{where}: {tables!r} is no list of tables, write [[provider]] and its fields below")
+        raise SettingsError(f"{where}: {tables!r} is not a list of tables, write [[provider]] and its fields below")
     heads = [number for number, line in enumerate(source.splitlines(), 1) if _HEAD.match(line)]
-    if len(heads) != len(tables):  # written in another way
+    if len(heads) != len(tables):  # in another TOML notation
         heads = [line_of("provider", source)] * len(tables)
     rows: dict[str, Profile] = {}
     for fields, head in zip(tables, heads, strict=True):
@@ -72,7 +72,7 @@ def profiles(file: str, source: str, tables: Any, own: Sequence[str] = ()) -> tu
 
 
 def _field(where: str, key: str, value: object, own: Sequence[str] = ()) -> Any:
-    """A field's value, as a profile has it."""
+    """Returns a field's value as a profile has it."""
     match key, value:
         case "name", str() if value.strip():
             return value.strip().lower()
@@ -83,7 +83,7 @@ def _field(where: str, key: str, value: object, own: Sequence[str] = ()) -> Any:
             for word in words if key == "dialects" else ():
                 if word not in DIALECTS and word not in own:
                     right = f"write some of: {', '.join((*DIALECTS, *own))}"
-                    raise SettingsError(f"{where}: there is no dialect {word!r}{suggestion(word, (*DIALECTS, *own))}, {right}")
+                    raise SettingsError(f"{where}: no such dialect: {word!r}{suggestion(word, (*DIALECTS, *own))}, {right}")
             return words
         case ("reasoning_field", "reasoning_content" | "reasoning") | ("tools", "native" | "prompt"):
             return value
@@ -93,15 +93,15 @@ def _field(where: str, key: str, value: object, own: Sequence[str] = ()) -> Any:
             return tuple((fact, _fact(where, fact, given)) for fact, given in value.items())
     if key not in _RIGHT:
         right = f"write some of: {', '.join(_RIGHT)}"
-        raise SettingsError(f"{where} is no field of a provider{suggestion(key, _RIGHT)}, {right}")
+        raise SettingsError(f"{where} is not a field of a provider{suggestion(key, _RIGHT)}, {right}")
     raise SettingsError(f"{where}: {value!r} is not understood, write {key} = {_RIGHT[key]}")
 
 
 def _fact(where: str, fact: str, given: object) -> Any:
-    """One of `takes`, as requests/quirks.py has it."""
+    """Returns a fact of `takes`, as requests/request_limits.py has it."""
     if fact not in SETTABLE:
         right = f"write some of: {', '.join(SETTABLE)}"
-        raise SettingsError(f"{where}: there is no fact {fact!r}{suggestion(fact, SETTABLE)}, {right}")
+        raise SettingsError(f"{where}: no such fact: {fact!r}{suggestion(fact, SETTABLE)}, {right}")
     try:
         return checked(fact, given)
     except ValueError as right:

@@ -1,9 +1,8 @@
-"""Which recordings go, where there are too many or too old ones.
+"""Which recordings are deleted because there are too many or they are too old.
 
-    keep = parse("toolmend_keep", "500MB 14d")         going([Stored(..), ..], keep, now)  →  those that go, oldest first
+    keep = parse("toolmend_keep", "500MB 14d")         expired([Stored(..), ..], keep, now)  →  those to delete, oldest first
 
-Rule of this file: it decides, and touches nothing; what is on the disk, and goes from it, is a matter of pruning.py.
-What is kept by hand or still open (`held`) neither goes nor counts.
+It only decides; pruning.py reads and deletes. Recordings kept by hand or still open (`held`) are neither deleted nor counted.
 """
 
 import re
@@ -19,12 +18,12 @@ _UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "h": 3600, "d": 8
 """Bytes and seconds."""
 
 _LIMIT = re.compile(r"([1-9][0-9]{0,6})([kmgt]b|[hdw])", re.IGNORECASE | re.ASCII)
-"""Seven digits: of weeks, they are less than a timedelta holds."""
+"""At most seven digits: as weeks, they fit into a timedelta."""
 
 
 @value
 class Keep:
-    """`size` in bytes; None is no limit."""
+    """`size` in bytes; None: no limit."""
 
     size: int | None = None
     age: timedelta | None = None
@@ -35,7 +34,7 @@ DEFAULT = Keep(500 * 10**6, timedelta(days=14))
 
 @value
 class Stored:
-    """A recording on the disk: `size` in bytes."""
+    """A recording on disk; `size` in bytes."""
 
     folder: Path
     at: datetime
@@ -44,7 +43,7 @@ class Stored:
 
 
 def parse(where: str, text: str) -> Keep:
-    """What a setting says: a size, an age, or both; `all` or `off` for no limit. Raises SettingsError."""
+    """Parses a size, an age, or both; `all` or `off` for no limit. Raises SettingsError."""
     given = [word.lower() for word in words(text)]
     if not given:
         return DEFAULT
@@ -63,12 +62,12 @@ def parse(where: str, text: str) -> Keep:
     return Keep(limits.get("size"), None if age is None else timedelta(seconds=age))
 
 
-def going(stored: Iterable[Stored], keep: Keep, now: datetime) -> list[Stored]:
-    """What is to go, oldest first: what is older than the age, and what does not fit into the size with all newer ones."""
-    newest = sorted((one for one in stored if not one.held), key=lambda one: (one.at, one.folder), reverse=True)
-    sums = accumulate(one.size for one in newest)
+def expired(stored: Iterable[Stored], keep: Keep, now: datetime) -> list[Stored]:
+    """Returns the recordings to delete, oldest first: those over the age, and those over the size, counted from the newest."""
+    newest = sorted((entry for entry in stored if not entry.held), key=lambda entry: (entry.at, entry.folder), reverse=True)
+    sums = accumulate(entry.size for entry in newest)
     return [
-        one
-        for one, total in zip(newest, sums, strict=True)
-        if (keep.size is not None and total > keep.size) or (keep.age is not None and now - one.at > keep.age)
+        entry
+        for entry, total in zip(newest, sums, strict=True)
+        if (keep.size is not None and total > keep.size) or (keep.age is not None and now - entry.at > keep.age)
     ][::-1]

@@ -1,18 +1,17 @@
-"""The tables `[[route]]` of the settings' file, as routes.
+"""The `[[route]]` tables of a settings file, as routes.
 
     [[route]]
-    from = "https://api.anthropic.com/v1/messages"          # what the client calls; globs, and the path may be left out
-    model = "claude-*"                                      # a glob on the model that the request names; by default any
-    to = "https://openrouter.ai/api/v1/chat/completions"    # who answers; its path tells the API,
+    from = "https://api.anthropic.com/v1/messages"          # what the client calls; globs, and the path may be omitted
+    model = "claude-*"                                      # a glob for the model in the request; by default any
+    to = "https://openrouter.ai/api/v1/chat/completions"    # the upstream; its path decides the API,
     api = "chat"                                            # or else this does: chat, messages or responses
-    use_model = "moonshotai/kimi-k2.5"                      # by default what the client names
-    key = "env:OPENROUTER_API_KEY"                          # or "file:PATH", a file that its owner alone can read
-    tools = "prompt"                                        # or "native", the default: the model knows tools itself
-    template = "tools.txt"                                  # with "prompt": how the model is told of its tools
-    learn = false                                           # a request that is refused stays so; by default it is changed once
+    use_model = "moonshotai/kimi-k2.5"                      # by default the client's model
+    key = "env:OPENROUTER_API_KEY"                          # or "file:PATH", a file that only its owner can read
+    tools = "prompt"                                        # or "native", the default: the model has tool calls
+    template = "tools.txt"                                  # with "prompt": how the tools are described to the model
+    learn = false                                           # a refused request is not changed and sent again
 
-Rule of this file: as everywhere in the settings, what is not understood is an error with its line. A key is quoted in no
-error, also where it was written in the wrong place.
+Unknown content is an error with its line. No error quotes a key, even in a wrong place.
 """
 
 import os
@@ -30,10 +29,10 @@ from .checks import SettingsError, suggestion
 from .provider_tables import line_of
 
 KEY_LIMIT = 16 * 1024
-"""Characters of a key: a token of an identity provider has a few KiB, and servers refuse headers beyond 16."""
+"""Characters of a key: tokens of identity providers have a few KiB, and servers refuse headers over 16 KiB."""
 
 TEMPLATE_LIMIT = 1024 * 1024
-"""Bytes of a template: a prompt may not be longer either."""
+"""Bytes of a template: a prompt cannot be longer either."""
 
 _RIGHT = {
     "from": '"https://api.anthropic.com/v1/messages"',
@@ -53,12 +52,12 @@ _VISIBLE = re.compile(r"[!-~]+")
 
 
 def routes(file: Path, source: str, tables: Any) -> tuple[Route, ...]:
-    """The routes that the value of `route` in a file makes. Raises SettingsError."""
+    """Returns the routes of the `route` value in a file. Raises SettingsError."""
     if not (isinstance(tables, list) and all(isinstance(fields, dict) for fields in tables)):
-        where = f"{file}:{line_of('route', source)}: route"  # and what was written there is not told: it may be a key
-        raise SettingsError(f"{where}: it is no list of tables, write [[route]] and its fields below")
+        where = f"{file}:{line_of('route', source)}: route"  # the value is not quoted: it may be a key
+        raise SettingsError(f"{where}: it is not a list of tables, write [[route]] and its fields below")
     heads = [number for number, line in enumerate(source.splitlines(), 1) if _HEAD.match(line)]
-    if len(heads) != len(tables):  # written in another way
+    if len(heads) != len(tables):  # in another TOML notation
         heads = [line_of("route", source)] * len(tables)
     found: list[Route] = []
     for fields, head in zip(tables, heads, strict=True):
@@ -79,7 +78,7 @@ def _route(where: str, lines: Mapping[str, str], fields: Mapping[str, object], f
     for key, value in fields.items():
         if key not in _RIGHT:
             right = f"write some of: {', '.join(_RIGHT)}"
-            raise SettingsError(f"{lines[key]} is no field of a route{suggestion(key, _RIGHT)}, {right}")
+            raise SettingsError(f"{lines[key]} is not a field of a route{suggestion(key, _RIGHT)}, {right}")
         if key == "learn" and isinstance(value, bool):
             continue
         if key == "learn" or not isinstance(value, str) or not value.strip():
@@ -97,7 +96,7 @@ def _route(where: str, lines: Mapping[str, str], fields: Mapping[str, object], f
     to, to_path = _to(lines["to"], given["to"])
     upstream = given.get("api") or api_of(to_path, to.netloc) or api_of(to_path)
     if not upstream:
-        wrong = f"the path of {given['to']!r} does not tell the API"
+        wrong = f"the path of {given['to']!r} does not determine the API"
         raise SettingsError(f"{lines['to']}: {wrong}, write the whole path, as in /v1/chat/completions, or api = {_RIGHT['api']}")
     return Route(
         where,
@@ -123,13 +122,13 @@ def _route(where: str, lines: Mapping[str, str], fields: Mapping[str, object], f
 def _from(where: str, text: str) -> tuple[str, str, int, str, Api | Literal[""]]:
     found = _FROM.fullmatch(text)
     if not found or int(found[3] or 1) not in range(1, 65536) or "?" in (found[4] or ""):
-        raise SettingsError(f"{where}: {_unsecret(text)} is no URL with globs, write from = {_RIGHT['from']}")
+        raise SettingsError(f"{where}: {_unsecret(text)} is not a URL with globs, write from = {_RIGHT['from']}")
     scheme, host = (found[1] or "").lower(), found[2].lower().rstrip(".")
     port = int(found[3] or PORTS.get(scheme, 0))
     path = (found[4] or "").rstrip("/") or "*"
     client = api_of(path, host) or api_of(path)
     if not client and "*" not in path:
-        wrong = f"the path of {text!r} is that of no API that can be routed"
+        wrong = f"the path of {text!r} belongs to no API that can be routed"
         raise SettingsError(f"{where}: {wrong}, write from = {_RIGHT['from']}, or the host alone")
     return scheme, host.strip("[]"), port, path, "" if path == "*" else client or ""
 
@@ -137,38 +136,38 @@ def _from(where: str, text: str) -> tuple[str, str, int, str, Api | Literal[""]]
 def _to(where: str, text: str) -> tuple[Origin, str]:
     read = read_url(text)
     if not read:
-        raise SettingsError(f"{where}: {_unsecret(text)} is no URL, write to = {_RIGHT['to']}")
+        raise SettingsError(f"{where}: {_unsecret(text)} is not a URL, write to = {_RIGHT['to']}")
     origin, url = read
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     if url.username is not None or REDACTED in Redactor(()).path(path):
-        raise SettingsError(f"{where}: the URL holds a key, write it without, and key = {_RIGHT['key']}")
+        raise SettingsError(f"{where}: the URL contains a key, remove it and write key = {_RIGHT['key']}")
     return origin, path
 
 
 def read_url(text: str) -> tuple[Origin, SplitResult] | None:
-    """Where an absolute URL leads, and its parts. None if it is something else; a host has no globs."""
+    """Returns origin and parts of an absolute URL without globs; None for anything else."""
     try:
         url = urlsplit(text)
         host, port = url.hostname or "", url.port
-    except ValueError:  # a port or an address that is none
+    except ValueError:  # an invalid port or address
         return None
     right = url.scheme in PORTS and _HOST.fullmatch(host) and port != 0 and _VISIBLE.fullmatch(text) and not url.fragment
     return (Origin(url.scheme, host, port or PORTS[url.scheme]), url) if right else None
 
 
 def _unsecret(text: str) -> str:
-    """What is wrong, as an error may show it."""
+    """Returns the wrong value as an error may show it."""
     return "it" if "@" in text or Redactor(()).path(text) != text else repr(text)
 
 
 def _use_model(where: str, text: str) -> str:
     if any(not char.isprintable() for char in text):
-        raise SettingsError(f"{where}: {text!r} holds characters that cannot be seen, write use_model = {_RIGHT['use_model']}")
+        raise SettingsError(f"{where}: {text!r} contains unprintable characters, write use_model = {_RIGHT['use_model']}")
     return text
 
 
 def _key(where: str, text: str, folder: Path) -> str:
-    """The key itself."""
+    """Returns the key itself."""
     kind, _, name = text.partition(":")
     if kind == "env" and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         key = os.environ.get(name, "")
@@ -180,7 +179,7 @@ def _key(where: str, text: str, folder: Path) -> str:
         raise SettingsError(f"{where}: a key is never written here itself, write key = {_RIGHT['key']}")
     key = key.strip()
     if not _VISIBLE.fullmatch(key) or len(key) > KEY_LIMIT:
-        raise SettingsError(f"{where}: {text} holds no key: that is one word of at most {KEY_LIMIT} visible ASCII characters")
+        raise SettingsError(f"{where}: {text} is not a key: a key is one word of at most {KEY_LIMIT} visible ASCII characters")
     return key
 
 
@@ -195,14 +194,14 @@ def _key_file(where: str, path: Path) -> str:
         wrong = f"{str(path)!r} cannot be read ({error.strerror or error})"
         raise SettingsError(f"{where}: {wrong}, write the path of a file") from None
     except UnicodeDecodeError:
-        raise SettingsError(f"{where}: {str(path)!r} is no text, write the key alone into it") from None
+        raise SettingsError(f"{where}: {str(path)!r} is not text, write only the key into it") from None
 
 
 def _template(lines: Mapping[str, str], given: Mapping[str, str], folder: Path) -> str:
     if given.get("tools") != "prompt":
         if "template" not in given:
             return ""
-        raise SettingsError(f'{lines["template"]}: a template is for prompted tools only, write tools = "prompt" beside it')
+        raise SettingsError(f'{lines["template"]}: a template is for prompted tools only, write tools = "prompt", too')
     if "template" not in given:
         return DEFAULT
     path = folder / Path(given["template"]).expanduser()
@@ -212,5 +211,5 @@ def _template(lines: Mapping[str, str], given: Mapping[str, str], folder: Path) 
         check(text)
     except (OSError, ValueError) as error:
         reason = (error.strerror or error) if isinstance(error, OSError) else error
-        raise SettingsError(f"{lines['template']}: {str(path)!r} is no template: {reason}") from None
+        raise SettingsError(f"{lines['template']}: {str(path)!r} is not a template: {reason}") from None
     return text

@@ -1,8 +1,8 @@
-"""Where recordings go that are not kept on this machine: an fsspec URL, as a setting or an option says it.
+"""URLs of stores for recordings that are not kept on this machine: fsspec URLs in settings and options.
 
     s3://bucket/prefix      gs://bucket/prefix      file:///mnt/recordings      memory://prefix
 
-Rule of this file: it asks no network and imports no store; and no text of a URL that may hold a password is ever told.
+No network access, no import of a store. A URL that may contain a password is never quoted.
 """
 
 import re
@@ -14,7 +14,7 @@ from .checks import SettingsError, suggestion
 
 EXTRA = "toolmend[store]"
 DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
-"""Packages that fsspec has for the most usual stores, known before fsspec itself is there."""
+"""The packages for the most usual stores, so that they can be named before fsspec is installed."""
 
 READ_ONLY = ("http", "https", "data")
 
@@ -23,7 +23,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:_-]*)://")
 
 @value
 class StoreUrl:
-    """A place in a store. `url` has no slash at its end, and no secret."""
+    """A place in a store. `url` has no trailing slash and no secret."""
 
     url: str
 
@@ -36,12 +36,12 @@ class StoreUrl:
         return self.url.partition("://")[0]
 
     def child(self, path: str) -> str:
-        """The URL of what lies below."""
+        """Returns the URL of a path below."""
         return f"{self.url}/{path}" if path else self.url
 
 
 class MissingPackage(SettingsError):
-    """A store needs a package that is not there; `install` is the command that brings it."""
+    """A store needs a package that is not installed; `install` is the command that installs it."""
 
     def __init__(self, where: str, protocol: str, *packages: str) -> None:
         self.install = " ".join(["pip", "install", *(f"'{name}'" if "[" in name else name for name in packages)])
@@ -49,22 +49,22 @@ class MissingPackage(SettingsError):
 
 
 def is_url(text: str) -> bool:
-    """Whether a text is meant as a URL; what is not is a path."""
+    """Whether a text is a URL rather than a path."""
     return bool(_URL.match(text.strip()))
 
 
 def store_url(where: str, text: str) -> StoreUrl:
-    """A URL that recordings can go to or come from. Raises SettingsError, MissingPackage."""
+    """Checks the URL of a store. Raises SettingsError, MissingPackage."""
     text = text.strip()
     protocol, _, rest = text.partition("://")
     protocol = protocol.lower()
-    if ":" in rest.rpartition("@")[0] or {"?", "#"} & {*rest}:  # not by urllib: a key of S3's may hold a slash
+    if ":" in rest.rpartition("@")[0] or {"?", "#"} & {*rest}:  # not by urllib: an S3 key may contain a slash
         raise SettingsError(
-            f"{where}: a {protocol}:// URL with a user and a password, or with ? or #, is not taken, as logs would tell it; "
+            f"{where}: a {protocol}:// URL with a user and a password, or with ? or #, is not accepted, as logs would show it; "
             f"write {protocol}://bucket/prefix, and give the credentials in the store's own way (its variables or files)"
         )
     if not rest.strip("/") or not text.isprintable() or ".." in rest.split("/"):
-        raise SettingsError(f"{where}: {text!r} names no place in a store, write it as in {protocol}://bucket/prefix")
+        raise SettingsError(f"{where}: {text!r} does not name a place in a store, write it as in {protocol}://bucket/prefix")
     if protocol in READ_ONLY:
         raise SettingsError(f"{where}: nothing can be written to {protocol}://, write it as in s3://bucket/prefix, or a folder")
     if sys.platform == "win32":  # no flock
@@ -83,7 +83,7 @@ def _installed(where: str, protocol: str) -> None:
         return
     if protocol not in known_implementations:
         near = suggestion(protocol, known_implementations)
-        raise SettingsError(f"{where}: there is no store {protocol}://{near}, write it as in s3://bucket/prefix, or a folder")
+        raise SettingsError(f"{where}: no such store: {protocol}://{near}, write it as in s3://bucket/prefix, or a folder")
     known = known_implementations[protocol]["class"]
     module = (known if isinstance(known, str) else known.__module__).partition(".")[0]
     if not find_spec(module):

@@ -1,12 +1,12 @@
-"""What `toolmend_metrics` says: where the metrics go.
+"""Parses `toolmend_metrics`: where metrics go.
 
-    "127.0.0.1:9464"      Prometheus fetches them there; so do "9464" and ":9464", which are of this machine alone
-    "0.0.0.0:9464"        other machines may, too
-    "otel"                spans go to where OTEL_EXPORTER_OTLP_ENDPOINT says
+    "127.0.0.1:9464"      Prometheus fetches them there; "9464" and ":9464" also listen on this machine only
+    "0.0.0.0:9464"        other machines may fetch them, too
+    "otel"                spans are sent to OTEL_EXPORTER_OTLP_ENDPOINT
     "9464 otel"           both
-    "off"                 nobody gets anything; the default
+    "off"                 neither; the default
 
-Rule of this file: an address that others can reach is never a default.
+An address that other machines can reach is never a default.
 """
 
 
@@ -20,17 +20,17 @@ RIGHT = "127.0.0.1:9464, otel, both, or off"
 
 @value
 class Targets:
-    """`address`: host and port that Prometheus fetches from; port 0 is any that is free."""
+    """`address`: host and port that Prometheus fetches from; port 0: any free one."""
 
     address: tuple[str, int] | None = None
     otel: bool = False
 
 
-NOBODY = Targets()
+NO_TARGETS = Targets()
 
 
 def parse(where: str, text: str) -> Targets:
-    """What a text says. Raises SettingsError."""
+    """Parses the setting. Raises SettingsError."""
     found = [word.lower() for word in words(text)]
     if found == ["off"]:
         found = []
@@ -49,5 +49,5 @@ def parse(where: str, text: str) -> Targets:
 def _address(where: str, word: str) -> tuple[str, int]:
     host, port = (LOOPBACK, word) if word.isdecimal() else split_port(word)
     if not (port.isascii() and port.isdecimal() and int(port) < 65536):
-        raise SettingsError(f"{where}: {word!r} is no address{suggestion(word, ['otel', 'off'])}, write {RIGHT}")
+        raise SettingsError(f"{where}: {word!r} is not an address{suggestion(word, ['otel', 'off'])}, write {RIGHT}")
     return host or LOOPBACK, int(port)

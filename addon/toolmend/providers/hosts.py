@@ -1,7 +1,6 @@
-"""Which requests go to an LLM, and which wire API they speak: told by method, host and path.
+"""Which requests go to an LLM API, and which API: decided by method, host and path.
 
-Rule of this file: it is a table. A provider is a row; a row says where it lives and which paths it answers; nothing
-here knows what is done with a request that matched.
+Data: a provider is a row with its hosts and the paths of its APIs. What happens to a matching request is decided elsewhere.
 """
 
 import re
@@ -14,22 +13,22 @@ from ..core.fastclass import value
 
 type Api = Literal["chat", "responses", "messages", "gemini", "ollama", "cohere", "dashscope", "bedrock"]
 type Path = tuple[Api, str]
-"""An API and a glob for the end of the path at which it is spoken."""
+"""An API, and a glob for the end of the path at which it is served."""
 
 CHAT: Path = ("chat", "/chat/completions")
 RESPONSES: Path = ("responses", "/responses")
-MESSAGES: Path = ("messages", "/messages")  # /messages/count_tokens does not end so, and streams nothing
+MESSAGES: Path = ("messages", "/messages")  # does not match /messages/count_tokens, which does not stream
 GEMINI: tuple[Path, ...] = (("gemini", ":streamGenerateContent"), ("gemini", ":generateContent"))
 OLLAMA: tuple[Path, ...] = (("ollama", "/api/chat"), ("ollama", "/api/generate"))
 BEDROCK: tuple[Path, ...] = (("bedrock", "/invoke-with-response-stream"), ("bedrock", "/converse-stream"))
 
 ALL = (CHAT, RESPONSES, MESSAGES)
 ANTHROPIC: Path = ("messages", "/anthropic/v1/messages")
-# a machine of one's own also runs other things: the whole path of the API is asked for
+# a local machine also runs other servers, so the whole path of the API is required
 LOCAL: tuple[Path, ...] = tuple((api, f"/v1{end}") for api, end in ALL)
 
 ANYWHERE = (*ALL, *GEMINI, *OLLAMA, *BEDROCK)
-"""What a host that the user named may speak."""
+"""The APIs that a host configured by the user may serve."""
 
 
 def _local(port: int) -> tuple[str, ...]:
@@ -38,9 +37,13 @@ def _local(port: int) -> tuple[str, ...]:
 
 @value
 class Provider:
-    """`name` is what recordings are filed under; a host glob without a port stands for every port, and a `*` in it for no dot.
+    """A provider: hosts and the paths of its APIs.
 
-    `others`: hosts that fit a glob of the row, and speak no API: accounts, telemetry, files.
+    Attributes:
+        name: The folder of its recordings.
+        hosts: Globs. One without a port matches every port; a `*` matches no dot.
+        paths: Where its APIs are served.
+        others: Hosts that match a glob but serve no API: accounts, telemetry, files.
     """
 
     name: str
@@ -50,7 +53,7 @@ class Provider:
 
 
 PROVIDERS = (
-    Provider("openai", ("api.openai.com",), (CHAT, RESPONSES)),  # /v1/threads/*/messages is another thing
+    Provider("openai", ("api.openai.com",), (CHAT, RESPONSES)),  # /v1/threads/*/messages is not Messages
     Provider(
         "chatgpt",
         ("chatgpt.com", "*.chatgpt.com"),
@@ -108,7 +111,7 @@ PROVIDERS = (
     Provider("code-assist", ("cloudcode-pa.googleapis.com",), GEMINI),
     Provider(
         "bedrock",
-        ("bedrock-runtime.[a-z][a-z]-*-[0-9].amazonaws.com",),  # `s3` is no region: bedrock-runtime.s3.amazonaws.com is a bucket
+        ("bedrock-runtime.[a-z][a-z]-*-[0-9].amazonaws.com",),  # a region: bedrock-runtime.s3.amazonaws.com is a bucket
         BEDROCK,
     ),
     Provider("ollama", (*_local(11434), "ollama.com"), (*LOCAL, *OLLAMA)),
@@ -116,7 +119,7 @@ PROVIDERS = (
     Provider("vllm", _local(8000), LOCAL),
     Provider("llamacpp", _local(8080), LOCAL),
     Provider("litellm", _local(4000), LOCAL),
-    # OpenAI-compatible; some of them speak responses and messages as well
+    # OpenAI-compatible; some of them serve responses and messages as well
     Provider("baseten", ("inference.baseten.co",)),
     Provider("cerebras", ("api.cerebras.ai",)),  # unverified
     Provider("charm", ("hyper.charm.land",)),
@@ -152,39 +155,42 @@ _GLOBS = tuple((glob, row) for row in PROVIDERS for glob in row.hosts if "*" in 
 _EXACT = {host: row for row in PROVIDERS for host in row.hosts if "*" not in host}
 
 MAX_PATH = 1000
-"""Characters at the end of a path by which it is told."""
+"""Characters at the end of a path that are matched."""
 
 OWN_NAMES = frozenset(("example", "internal", "invalid", "local", "localhost", "test"))
-"""What names of one's own end in, and none of the internet's: RFC 6761, RFC 6762, and ICANN of `internal` (Docker's)."""
+"""Top-level names that are not on the public internet: RFC 6761, RFC 6762, and ICANN on `internal` (Docker's)."""
 
 _ALL = (*ANYWHERE, *(path for row in PROVIDERS for path in row.paths))
-"""What any host answers at."""
+"""The paths of all APIs, for any host."""
 
 _SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "net", "org"})
-"""Labels that are no name of anybody when a country follows, as in `example.co.uk`."""
+"""Labels before a country code that are not an owner's name, as in `example.co.uk`."""
 
 
 def match(method: str, host: str, path: str, extra_globs: Sequence[str] = ()) -> Api | None:
-    """The API that a request speaks, or None: it is none of ours.
+    """Returns the API of a request, or None if it is not for an LLM API.
 
-    `host` may carry a port; `path` may carry a query. An extra glob is `llm.example.com`, `*.corp.example:8443` and so
-    on; a host that one of them names may speak any API at any path that ends as the API's does.
+    Args:
+        method: Only POST matches.
+        host: May include a port.
+        path: May include a query.
+        extra_globs: The user's hosts, `llm.example.com`, `*.corp.example:8443` …; they may serve any API at its path.
     """
     if method.upper() != "POST":
         return None
-    there = _paths(host, tuple(extra_globs))
-    return _spoken(there, path.partition("?")[0].rstrip("/")[-MAX_PATH:]) if there else None
+    served = _paths(host, tuple(extra_globs))
+    return _api_at(served, path.partition("?")[0].rstrip("/")[-MAX_PATH:]) if served else None
 
 
 @lru_cache(256)
-def _spoken(there: tuple[Path, ...], path: str) -> Api | None:
-    """What an LLM's host speaks at a path: clients call one of two."""
-    return next((api for api, end in there if fnmatchcase(path, f"*{end}")), None)
+def _api_at(served: tuple[Path, ...], path: str) -> Api | None:
+    """Returns the API served at a path; cached, as clients call one or two paths."""
+    return next((api for api, end in served if fnmatchcase(path, f"*{end}")), None)
 
 
 @lru_cache(1024)
 def _paths(host: str, extra_globs: tuple[str, ...]) -> tuple[Path, ...]:
-    """What a host answers at; nothing, if it is none of ours."""
+    """Returns the paths of a host's APIs; empty if it is not an LLM host."""
     name, port = split_port(host)
     if row := _row(name, port):
         return row.paths
@@ -192,28 +198,28 @@ def _paths(host: str, extra_globs: tuple[str, ...]) -> tuple[Path, ...]:
 
 
 def paths(host: str) -> tuple[Path, ...]:
-    """The APIs of a host, with the ends of their paths; nothing, if it is not known."""
+    """Returns the APIs of a built-in host with the ends of their paths; empty if it is unknown."""
     return _paths(host, ())
 
 
-def spoken(path: str) -> Api | None:
-    """The API that is spoken at a path, whatever the host."""
-    return _spoken(_ALL, path.partition("?")[0].rstrip("/")[-MAX_PATH:])
+def api_at(path: str) -> Api | None:
+    """Returns the API served at a path, regardless of the host."""
+    return _api_at(_ALL, path.partition("?")[0].rstrip("/")[-MAX_PATH:])
 
 
 def known(host: str, extra_globs: Sequence[str] = ()) -> bool:
-    """Whether a host is an LLM's, whatever it is asked."""
+    """Whether a host is an LLM API's, regardless of the path."""
     name, port = split_port(host)
     return _row(name, port) is not None or any(fits(name, port, glob) for glob in extra_globs)
 
 
 def provider(host: str) -> str:
-    """A short name for the folder of a host's recordings, of lower-case letters, digits, dashes: `openrouter`."""
+    """Returns a short name for a host's recordings, of lower-case letters, digits, dashes: `openrouter`."""
     name, port = split_port(host)
     if row := _row(name, port):
         return row.name
     labels = [label for label in name.split(".") if label]
-    if len(labels) > 1 and not (labels[-1].isdigit() or ":" in name):  # an address has no name in it: it stays whole
+    if len(labels) > 1 and not (labels[-1].isdigit() or ":" in name):  # an IP address stays whole
         del labels[-1]
         if len(labels) > 1 and labels[-1] in _SECOND_LEVEL:
             del labels[-1]
@@ -221,15 +227,15 @@ def provider(host: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", "-".join(labels)).strip("-")[:40] or "unknown"
 
 
-def anybodys(host: str) -> bool:
-    """Whether it is a name that anybody can have: a page could have it lead here, and read what answers (DNS rebinding)."""
+def is_public_name(host: str) -> bool:
+    """Whether a host name is on the public internet: its owner could point it at this machine, for a web page (DNS rebinding)."""
     name, _ = split_port(host)
     labels = name.split(".")
     return len(labels) > 1 and not (labels[-1] in OWN_NAMES or labels[-1].isdecimal() or ":" in name)
 
 
-def names_an_owner(glob: str) -> bool:
-    """Whether all names that fit a glob belong to one owner: `*.corp.example`, `example.com`; but not `*`, `api.*`, `*.co.uk`."""
+def has_one_owner(glob: str) -> bool:
+    """Whether all names that match a glob have one owner: `*.corp.example`, `example.com`; but not `*`, `api.*`, `*.co.uk`."""
     labels = glob.split(".")
     owned = 3 if len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL else 2
     return not any(mark in label for label in labels[-owned:] for mark in "*?[")
@@ -237,7 +243,7 @@ def names_an_owner(glob: str) -> bool:
 
 @lru_cache(1024)
 def split_port(host: str) -> tuple[str, str]:
-    """`LLM.example.com.:8443` is ("llm.example.com", "8443"), `[::1]` is ("::1", "")."""
+    """Splits a host: `LLM.example.com.:8443` → ("llm.example.com", "8443"), `[::1]` → ("::1", "")."""
     host = host.strip().lower()
     if host.startswith("["):
         name, _, rest = host[1:].partition("]")
@@ -256,16 +262,16 @@ def _row(name: str, port: str) -> Provider | None:
 
 
 def fits(name: str, port: str, glob: str) -> bool:
-    """Whether a glob means a host, whose parts are as `split_port` gives them."""
+    """Whether a glob matches a host, given as `split_port` returns it."""
     wanted, wanted_port = split_port(glob)
     return wanted_port in ("", port) and fits_name(name, wanted)
 
 
 def fits_name(name: str, glob: str) -> bool:
-    """Whether a glob of the user's, without a port, means a host.
+    """Whether a user's glob without a port matches a host.
 
-    A `*` at the beginning (`*.corp.example`), or at the end (`192.168.*`), stands for any labels; elsewhere it stands for no dot:
-    in `llm.*.amazonaws.com`, `*` could be `bucket.s3`, whose owner is another.
+    A `*` at the beginning (`*.corp.example`) or at the end (`192.168.*`) matches any labels; elsewhere it matches no dot: in
+    `llm.*.amazonaws.com`, `*` could be `bucket.s3`, which has another owner.
     """
     names, globs = name.split("."), glob.split(".")
     more = len(names) - len(globs)

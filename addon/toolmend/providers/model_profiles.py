@@ -1,8 +1,8 @@
-"""Which dialects to look for, and what else is peculiar to a model: told by its id, or else by the host that serves it.
+"""Profiles of model families: which dialects to look for and how reasoning arrives, by the model's id, or else by its host.
 
-Rule of this file: it is a table. A family of models is a row, and the first row that fits applies: the user's before
-the built-in ones; by the vendor (`moonshotai/*`) before by the model (`*kimi*`) before by the host. Kimi > Qwen >
-DeepSeek stand first; but `deepseek/deepseek-r1-distill-qwen-7b` is DeepSeek's.
+Data: a family is a row, and the first matching row applies: the user's rows before the built-in ones; the vendor (`moonshotai/*`)
+before the model (`*kimi*`) before the host. Kimi, Qwen and DeepSeek are first, in this order; but
+`deepseek/deepseek-r1-distill-qwen-7b` is DeepSeek's, by its vendor.
 """
 
 import re
@@ -15,33 +15,37 @@ from ..core.fastclass import replace, value
 from .hosts import fits, split_port
 
 MAX_MODEL = 500
-"""Characters of a model id that are looked at: the longest are paths of files."""
+"""Characters of a model id that are matched: the longest are file paths."""
 
 
 _BARE = ("json_array", "json_object", "fence")
-"""JSON without any token, of models that write it so; those that do put it in a fence as well."""
+"""JSON without any token; models that write it also put it in a fence."""
 
 
 _HERMES = ("hermes", "hermes_openerless")
-"""An envelope between tags, or with the last of them; where bare JSON is a call in any case, that is not looked for."""
+"""An envelope between tags, or with only the last tag. Not searched where bare JSON already is a call."""
 
 _CODER = ("qwen3_coder", "qwen3_named", "qwen3_cut")
-"""The elements of Qwen3-Coder, with attributes as well, or without their first character."""
+"""The elements of Qwen3-Coder, also with attributes, or without their first character."""
 
 
 @value
 class Profile:
-    """What is known of a family of models.
+    """What is known about a family of models.
 
-    `models`: globs on the lower-cased id; one with a slash is of `vendor/model`, one without of a part between slashes.
-    `hosts`: globs, with a port or without. `dialects`: what the family writes; the ambiguous ones are looked for only
-    with this profile. `reasoning_field`: where a delta carries reasoning; empty: as the host does. `think_tags`:
-    whether `<think>` in the text is reasoning. `think_unopened`: whether the text may begin inside it; None: as the
-    template is known to do, and the host to parse; `think_always`: if it may, it does.
-    `tools`: "prompt" where the model has none of its own, and is told of them in its prompt;
-    `system_role`: whether it knows a system message, else that goes into the first of the user's. `takes`: the user's facts of
-    requests/quirks.py, which hold where both model and host fit; `only_takes`: the table has nothing else, and is no profile.
-    `first_party`: whether its maker serves it, so that it is known what it writes; set where the profile is found.
+    Attributes:
+        models: Globs for the lower-cased id; one with a slash matches `vendor/model`, one without a part between slashes.
+        hosts: Globs, with or without a port.
+        dialects: What the family writes; ambiguous dialects are only searched for with their profile.
+        reasoning_field: Where a delta has reasoning; empty: as the host does.
+        think_tags: `<think>` in the text is reasoning.
+        think_unopened: The text may begin inside reasoning; None: derived from the model's template and the host.
+        think_always: If it may, it does.
+        tools: "prompt" if the model has no native tools and they are described in its prompt.
+        system_role: Whether it accepts a system message; otherwise that goes into the first user message.
+        takes: The user's facts of requests/request_limits.py; they apply if both model and host match.
+        only_takes: The user's table has nothing else and is not a profile.
+        first_party: Its maker serves it, so it is certain what it writes; set by `find`.
     """
 
     name: str
@@ -60,7 +64,7 @@ class Profile:
 
 
 PROFILES = (
-    # K2-Horizon and K2-Think are not Kimi's, whatever the name
+    # K2-Horizon and K2-Think are not Kimi's, despite the name
     Profile(
         "k2-horizon",
         ("llm360/*", "k2-horizon*", "k2-think", "k2-think[!i]*", "k2-v2*"),
@@ -93,9 +97,9 @@ PROFILES = (
         ("deepseek_v3", "dsml", "anthropic", "xml_misspelt"),
         think_tags=True,
     ),
-    # before Llama and Mistral, whose names their fine-tunes keep
+    # before Llama and Mistral: fine-tunes keep those names
     Profile(
-        "hermes",  # and others that write its envelope
+        "hermes",  # and others with the same envelope
         ("nousresearch/*", "*hermes*", "nous-*", "*nanbeige*", "*exaone*", "*smollm3*"),
         dialects=(*_HERMES, *_CODER),
         think_tags=True,
@@ -117,7 +121,7 @@ PROFILES = (
     Profile("nemotron", ("*nemotron*",), dialects=("nemotron", "hermes", *_CODER, *_BARE), think_tags=True),
     Profile("gpt-oss", ("*gpt-oss*", "*gpt_oss*", "*gptoss*"), dialects=("harmony", "harmony_stripped")),
     Profile(
-        "glm",  # Ling 3, Spark 2.5 and Poolside write the same; gpt-5.3-codex-spark is another thing
+        "glm",  # Ling 3, Spark 2.5 and Poolside write the same; gpt-5.3-codex-spark does not
         ("z-ai/*", "zai/*", "zai-org/*", "thudm/*", "poolside/*", "*glm*", "zai-*", "ling3*", "ling-3*", "spark*"),
         ("api.z.ai", "open.bigmodel.cn"),
         ("glm", *_HERMES),
@@ -149,7 +153,7 @@ PROFILES = (
         ("mistral", *_BARE),
         think_tags=True,
     ),
-    Profile(  # templates of others' make Gemma 3 write Hermes envelopes (ollama#18357)
+    Profile(  # third-party templates make Gemma 3 write Hermes envelopes (ollama#18357)
         "gemma",
         ("*gemma*",),
         dialects=("gemma4", "functiongemma", "gemini", "gemma_stripped", "gemma_headless", *_HERMES),
@@ -178,7 +182,7 @@ PROFILES = (
     ),
     Profile("apertus", ("swiss-ai/*", "*apertus*"), dialects=("apertus",), think_tags=True),
     Profile("olmo", ("allenai/*", "*olmo*"), dialects=("olmo3",), think_tags=True),
-    # its tokens are special ones: a detokenizer that skips those leaves the list bare
+    # its tokens are special tokens: a detokenizer that skips those leaves a bare list
     Profile("lfm2", ("liquid/*", "liquidai/*", "*lfm2*"), dialects=("lfm2", "python_list"), think_tags=True),
     Profile("ernie", ("baidu/*", "ernie*"), dialects=(*_HERMES,), think_tags=True),
     Profile("minicpm", ("openbmb/*", "*minicpm*"), dialects=("minicpm", *_HERMES), think_tags=True),
@@ -186,12 +190,12 @@ PROFILES = (
     Profile("dots", ("rednote-hilab/*", "dots[.0-9]*"), dialects=("dots",)),
     Profile("longcat", ("meituan/*", "meituan-longcat/*", "*longcat*"), dialects=("longcat",), think_tags=True),
     Profile("plamo", ("pfnet/*", "*plamo*"), dialects=("plamo3",), think_tags=True),
-    Profile(  # last, for its name is in those of many others; `ollama` is none
+    Profile(  # last, because many other names contain it; `ollama` does not match
         "llama",
         ("meta-llama/*", "llama*", "*[!o]llama*", "*toolace*"),
         dialects=("llama", *_BARE, "python_list", "qwen3_coder", "hermes"),
     ),
-    Profile(  # by the vendor or the host alone: others give their models Claude's names for the sake of Claude Code
+    Profile(  # by vendor or host only: others name their models like Claude for the sake of Claude Code
         "claude", ("anthropic/*", "*anthropic.claude*"), ("api.anthropic.com",), dialects=("claude",)
     ),
     Profile("standard"),  # all others
@@ -204,21 +208,21 @@ MAKERS: Mapping[str, tuple[str, ...]] = {
     "gpt": ("api.openai.com", "chatgpt.com", "*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com"),
     "claude": ("api.anthropic.com", "bedrock-runtime.*.amazonaws.com"),  # and Vertex, which is in the row of Gemini
 }
-"""Whose hosts serve a family of models as its maker does, and parse its calls: what leaks there is in its row. What another host
-serves may be anything, whatever it is called.
+"""Hosts that serve a family as its maker does and parse its calls: what leaks there is in its row. Another host may serve any
+model under any name.
 """
 
 ESCAPING = frozenset({"grok"})
-"""Profiles of models that escape their arguments as HTML does."""
+"""Profiles of models that HTML-escape their arguments."""
 
 REASONING_HOSTS = (
     *("openrouter.ai", "api.groq.com", "api.cerebras.ai", "api.together.xyz", "api.together.ai"),
-    *("ollama.com", "*:11434"),  # Ollama; what else is local says reasoning_content, or either by its version
+    *("ollama.com", "*:11434"),  # Ollama; other local servers use reasoning_content, or either by version
 )
-"""Whose deltas carry reasoning as `reasoning`; other hosts, as DeepSeek began it, as `reasoning_content`."""
+"""Hosts whose deltas have reasoning in `reasoning`; others use `reasoning_content`, as DeepSeek introduced it."""
 
 _SPECIAL = re.compile(r"[*?]|\[.[^\]]*\]")
-"""What of a glob is no text."""
+"""The parts of a glob that are not literal text."""
 
 PARSING_HOSTS = (
     *("api.deepseek.com", "api.moonshot.ai", "api.moonshot.cn", "api.kimi.com", "api.z.ai", "open.bigmodel.cn"),
@@ -226,7 +230,7 @@ PARSING_HOSTS = (
     *("api.minimax.io", "api.minimaxi.com", "ark.*.volces.com", "ark.*.bytepluses.com"),
     *("openrouter.ai", "api.groq.com", "ollama.com"),
 )
-"""Hosts that are known to parse the reasoning of the models they serve: no text of theirs begins inside a thought.
+"""Hosts known to parse the reasoning of their models: no text begins inside a thought.
 
 MiniMax leaves it in the text, between both tags.
 """
@@ -235,18 +239,19 @@ _THINKS = re.compile(
     r"deepseek.?r1|r1-1776|mai-ds-r1|-r1-.*qwen|qwq|minimax.?m[12]|glm-?z1|exaone-?deep"
     r"|^(?=.*(qwen|kimi|k2|ernie|longcat)).*(?<!no)(?<!no-)(?<!non)(?<!non-)thinking"
 )
-"""Models that always think, and whose template opens the tag in the prompt, so that only `</think>` is in the text."""
+"""Models that always think and whose template opens the tag in the prompt, so that only `</think>` is in the text."""
 
 _MAY_THINK = re.compile(
     r"glm-?(4[.p]?[5-9]|4-[5-9]|[5-9])(?![0-9]*b)|nemotron(?!.*(instruct|mini))|seed-oss|step-?3|qwen-?3[.p][5-9]"
     r"|k2-(horizon|think|v2)|intern-?s1|olmo-?3.*think|jamba.*reasoning"
 )
-"""Those that think unless they are told not to. XX Kimi K2.5, K3 and DeepSeek V4 are none, though their templates open it: nearly
-all hosts parse it, so the first answer of another host shows the thought as content."""
+"""Models that think unless disabled. XX Kimi K2.5, K3 and DeepSeek V4 are not listed although their templates open the tag:
+nearly all hosts parse it, so the first response of another host shows the thought as content.
+"""
 
 
 class FoundProfile(NamedTuple):
-    """The profile that applies, nothing of it left open, and the glob that decided: of a model, of a host, or none."""
+    """The applicable profile with all fields resolved, and the glob that decided: of a model, a host, or none."""
 
     profile: Profile
     part: Literal["model", "host", ""]
@@ -254,12 +259,12 @@ class FoundProfile(NamedTuple):
 
 
 def profile_for(model: Any, host: str, providers: Sequence[Profile] = ()) -> Profile:
-    """What is known of a model at a host; `model` is what a request says, `providers` are the user's own profiles."""
+    """Returns the profile of a model at a host. `model`: from the request; `providers`: the user's own profiles."""
     return find(model, host, providers).profile
 
 
 def find(model: Any, host: str, providers: Sequence[Profile] = ()) -> FoundProfile:
-    """`profile_for`, and why."""
+    """Returns the profile as `profile_for` does, with the reason."""
     return _find(model[:MAX_MODEL].lower().rstrip("/") if isinstance(model, str) else "", host, tuple(providers))
 
 
@@ -287,14 +292,14 @@ def _find(name: str, host: str, providers: tuple[Profile, ...]) -> FoundProfile:
 
 
 def table(providers: Sequence[Profile]) -> tuple[list[Profile], list[Profile]]:
-    """The user's own rows, and the built-in ones with those replaced that the user has overridden by name."""
+    """Returns the user's own rows, and the built-in rows, replaced where the user overrides one by name."""
     given = {row.name: row for row in providers if not row.only_takes}
     built_in = [given.pop(row.name, row) for row in PROFILES]
     return list(given.values()), built_in
 
 
 def taken(model: Any, host: str, providers: Sequence[Profile]) -> dict[str, tuple[Any, str]]:
-    """The facts that the user's tables hold for a model at a host, each with the name of its table; the last one counts."""
+    """Returns the facts of the user's tables for a model at a host, each with its table's name; a later table overrides."""
     name = model[:MAX_MODEL].lower().rstrip("/") if isinstance(model, str) else ""
     found: dict[str, tuple[Any, str]] = {}
     for row in providers if any(row.takes for row in providers) else ():
@@ -320,7 +325,7 @@ def _first(rows: Sequence[Profile], name: str, host: str) -> FoundProfile | None
 
 @cache
 def _words(glob: str) -> list[str]:
-    """What stands in every text that fits. To look for that first saves the making of a hundred patterns."""
+    """Returns the literal words of a glob. Checking these first avoids compiling a hundred patterns."""
     return [word for word in _SPECIAL.split(glob) if word]
 
 

@@ -1,9 +1,9 @@
-"""How the text of earlier answers began, by host and model: as content, or inside a thought that the prompt had opened.
+"""Remembers by host and model how the text of earlier responses began: as content, or inside a thought that the prompt opened.
 
-    beginnings.of(pair)              "content", "reasoning", or "" where no answer of this process showed it
+    beginnings.of(pair)              "content", "reasoning", or "" if no response of this process showed it
     beginnings.learn(pair, "content")
 
-It is kept in memory for as long as the process runs. A recording holds the value that its answer was read with (`text_begins` in
+Kept in memory for the lifetime of the process. A recording stores the value that its response was decoded with (`text_begins` in
 meta.json), so a replay does not depend on it.
 """
 
@@ -13,14 +13,14 @@ from typing import Any
 from .thinking import is_off
 
 MOST = 256
-"""Pairs of host and model that are kept: the last ones that answered."""
+"""Pairs of host and model that are kept, the most recent ones."""
 
 type ModelAtHost = tuple[str, str, bool]
-"""Host, model, and whether the request turned thinking off: such answers have no thought."""
+"""Host, model, and whether the request turned thinking off: such responses have no reasoning."""
 
 
 class Beginnings:
-    """What the answers of one process showed."""
+    """How the responses of this process began."""
 
     def __init__(self) -> None:
         self._known: dict[ModelAtHost, str] = {}
@@ -29,7 +29,7 @@ class Beginnings:
         return self._known.get(pair, "")
 
     def learn(self, pair: ModelAtHost, began: str) -> None:
-        """Keeps what the last answer showed; nothing, if `began` is empty."""
+        """Stores how a response began; an empty `began` is ignored."""
         if began:
             self._known.pop(pair, None)
             self._known[pair] = began
@@ -38,5 +38,5 @@ class Beginnings:
 
 
 def pair_of(host: str, model: str, request: Mapping[str, Any]) -> ModelAtHost:
-    """What answers are alike by. `request` is the client's."""
+    """Returns the key by which responses begin alike. `request` is the client's."""
     return host.lower(), model.lower(), is_off(request)

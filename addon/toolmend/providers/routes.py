@@ -1,11 +1,10 @@
-"""Routes: a client of one host and API is served by another upstream.
+"""Routes: requests of one host and API are served by another upstream.
 
     https://api.anthropic.com/v1/messages, claude-*  ─►  https://openrouter.ai/api/v1/chat/completions, moonshotai/kimi-k2.5
 
-The first route that takes a request has it. A host that clients call need not exist, or be known to be an LLM's.
+The first route that matches a request is used. The host that clients call need not exist or be a known LLM host.
 
-Rule of this file: values, and what they match; route_tables.py reads them from the user's file. A key is kept in a field that
-is never shown.
+Values only; route_tables.py reads them from the user's file. The key's field is excluded from `repr`.
 """
 
 from collections.abc import Iterable
@@ -18,20 +17,20 @@ from . import hosts
 
 type Api = Literal["chat", "messages", "responses"]
 APIS: tuple[Api, ...] = get_args(Api.__value__)
-"""The APIs that one may be spoken to a client of another."""
+"""The APIs that can be translated into each other."""
 
 PORTS = {"http": 80, "https": 443}
 
 COMPACT = "/compact"
-"""Behind the path of Responses: there a client gets its conversation compacted, and no answer."""
+"""Suffix of a Responses path that requests a compacted conversation instead of a response."""
 
 STANDS_AT = "; the route is the one at "
-"""Behind the words of a fault that a client is told: the file and line of its route, which are this machine's alone."""
+"""Separates the client's error message from the file and line of the route, which are not for the client."""
 
 
 @value
 class Origin:
-    """Who a credential is for. `host` is in lower case, an IPv6 address without brackets."""
+    """Where a credential may be sent. `host` is in lower case, an IPv6 address without brackets."""
 
     scheme: str
     host: str
@@ -39,18 +38,23 @@ class Origin:
 
     @property
     def netloc(self) -> str:
-        """As a Host header says it."""
+        """As in a Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS.get(self.scheme) else f"{host}:{self.port}"
 
 
 @value
 class Route:
-    """`scheme` "" and `port` 0: any. `host` and `path` are globs; an IPv6 address is without brackets.
+    """A route.
 
-    `client` "": told by the path of each request. `template` "": tools are native. `learn`: a request that is
-    refused is changed and sent once more. `where`: the file and line it stands at.
-    `source` and `target`: as the user wrote them.
+    Attributes:
+        where: File and line of its table.
+        source, target: `from` and `to` as the user wrote them.
+        scheme, port: Of the client's URL; "" and 0 match any.
+        host, path: Globs; an IPv6 address is without brackets.
+        client: The client's API; "" if the path of each request decides.
+        template: The prompt for prompted tools; "" for native tools.
+        learn: A refused request is changed and sent once more.
     """
 
     where: str
@@ -78,7 +82,7 @@ class Route:
         return hosts.fits_name(host.lower().strip("[]").rstrip("."), self.host)
 
     def speaks(self, host: str, port: int, path: str) -> Api | None:
-        """The API that is called at a path of this route's hosts; None if the route does not take the path."""
+        """Returns the client's API at a path; None if the route does not match the path."""
         path = path.partition("?")[0].rstrip("/")
         base = path.removesuffix(COMPACT)
         if not (fnmatchcase(path, self.path) or fnmatchcase(base, self.path)):
@@ -88,7 +92,7 @@ class Route:
 
 
 def match(routes: Iterable[Route], scheme: str, host: str, port: int, path: str, model: str | None) -> tuple[Route, Api] | None:
-    """The first route that takes a POST, and the API its client speaks. `model` None: not known yet, any may fit."""
+    """Returns the first route that matches a POST, and the client's API. `model` None: unknown, any matches."""
     for route in routes:
         if route.on(scheme, host, port) and (model is None or fnmatchcase(model.lower(), route.model)):
             api = route.speaks(host, port, path)
@@ -98,11 +102,11 @@ def match(routes: Iterable[Route], scheme: str, host: str, port: int, path: str,
 
 
 def is_compact(path: str) -> bool:
-    """Whether a path of Responses is the one at which a conversation is compacted."""
+    """Whether a Responses path is the one that compacts a conversation."""
     return path.partition("?")[0].rstrip("/").endswith(COMPACT)
 
 
 def api_of(path: str, host: str = "") -> Api | None:
-    """The API that is spoken at a path; a host that is known is known by its own paths."""
+    """Returns the API at a path; a known host only has its own paths."""
     api = hosts.match("POST", host, path, ("*",))
     return next((known for known in APIS if known == api), None)

@@ -1,4 +1,4 @@
-"""Whether a request turns the model's thinking off, in the words of any API or server."""
+"""Whether a request turns the model's thinking off, in any API's or server's form."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,17 +14,18 @@ _OFF: tuple[tuple[tuple[str, ...], Any], ...] = (
     (("think",), False),
     (("generationConfig", "thinkingConfig", "thinkingBudget"), 0),
 )
-"""Members of a request, and their value where the model is not to think: OpenAI, OpenRouter, Anthropic and DeepSeek, DashScope,
-vLLM and SGLang (Qwen, GLM; DeepSeek, Kimi), Ollama, Gemini."""
+"""Members of a request, and their value that disables thinking: OpenAI, OpenRouter, Anthropic and DeepSeek, DashScope, vLLM and
+SGLang (Qwen, GLM; DeepSeek, Kimi), Ollama, Gemini.
+"""
 
 
 def is_off(request: Mapping[str, Any]) -> bool:
-    """Whether a request says that the model is not to think."""
+    """Whether a request disables thinking."""
     return any(_member(request, path) == (type(off), off) for path, off in _OFF)
 
 
 def _member(value: Any, path: tuple[str, ...]) -> tuple[type, Any]:
-    """The type and the value of a member: to Python, False is 0."""
+    """Returns type and value of a member: in Python, False equals 0."""
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
     return type(value), value

@@ -1,12 +1,12 @@
-"""Which web page a request is from, as a browser writes it into headers that no page can forge.
+"""Which web page sent a request, by headers that browsers set and pages cannot forge.
 
     Origin: https://evil.com             page_of(headers)   "https://evil.com"
     Origin: null                                            "null": a sandboxed frame, a file
-    Sec-Fetch-Site: cross-site                              that; older requests than POST have no Origin
-    Origin: vscode-file://vscode-app                        "": a program that has a browser in it
+    Sec-Fetch-Site: cross-site                              the header itself: GET requests have no Origin
+    Origin: vscode-file://vscode-app                        "": a program with an embedded browser
     (none of these)                                         "": a program
 
-Rule of this file: it reads headers, and knows nothing of whom they are sent to.
+It only reads headers; whether a page may call is decided elsewhere.
 """
 
 import re
@@ -17,11 +17,11 @@ from .routes import PORTS
 
 _WEB = re.compile(r"(https?)://([^/]*)", re.IGNORECASE)
 _ELSEWHERE = ("cross-site", "same-site")
-"""Values of Sec-Fetch-Site for another origin than the one that is called."""
+"""Values of Sec-Fetch-Site for an origin other than the called one."""
 
 
 def page_of(headers: Iterable[tuple[str, str]]) -> str:
-    """The origin of the page that sends a request, as far as the browser says it; empty if none does."""
+    """Returns the origin of the page that sent a request, as far as the browser reports it; empty if it is not from a page."""
     given = [(name.lower(), value.strip()) for name, value in headers]
     origins = [value for name, value in given if name == "origin"]
     for origin in origins:
@@ -32,9 +32,9 @@ def page_of(headers: Iterable[tuple[str, str]]) -> str:
 
 
 def is_of(page: str, host: str, scheme: str) -> bool:
-    """Whether a page was served by the host that it calls, at the same port. `host`: a Host header."""
+    """Whether a page was served by the host and port that it calls. `host`: the Host header."""
     found = _WEB.fullmatch(page)
     if not found:
         return False
-    (name, port), (called, at) = split_port(found[2]), split_port(host)
-    return name == called and (port or str(PORTS[found[1].lower()])) == (at or str(PORTS.get(scheme, 80)))
+    (name, port), (called, called_port) = split_port(found[2]), split_port(host)
+    return name == called and (port or str(PORTS[found[1].lower()])) == (called_port or str(PORTS.get(scheme, 80)))

@@ -27,7 +27,7 @@ from mitmproxy.addonmanager import Loader
 from ..apis import APIS
 from ..core.fold import Answer, Call, Message
 from ..pipeline.event_reader import events_of
-from ..providers.hosts import spoken
+from ..providers.hosts import api_at
 from .flow_info import NDJSON
 
 MAX_SHOWN = 4 * 1024 * 1024
@@ -99,7 +99,7 @@ def _noted(metadata: contentviews.Metadata) -> tuple[str | None, dict[str, Any]]
         return None, {}
     noted = flow.metadata.get("toolmend")
     noted = noted if isinstance(noted, dict) else {}
-    api = noted.get("api") or (spoken(flow.request.path) if flow.request.method == "POST" else None)
+    api = noted.get("api") or (api_at(flow.request.path) if flow.request.method == "POST" else None)
     return (api if api in APIS else None), noted
 
 

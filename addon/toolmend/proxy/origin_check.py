@@ -21,7 +21,7 @@ from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from ..config.settings import Settings
-from ..providers.hosts import anybodys, fits, known, names_an_owner, split_port
+from ..providers.hosts import fits, has_one_owner, is_public_name, known, split_port
 from ..providers.web_origin import is_of, page_of
 from . import flow_info
 from .patches.called_host import called_host, is_direct
@@ -48,14 +48,14 @@ def refusal(flow: http.HTTPFlow, settings: Settings) -> str:
 def _is_users(called: str, flow: http.HTTPFlow, settings: Settings) -> bool:
     """Returns whether a host is one of the user's hosts."""
     name, port = split_port(called)
-    if name == _machine() or not (anybodys(name) or name.rpartition(".")[2] in RESERVED):
+    if name == _machine() or not (is_public_name(name) or name.rpartition(".")[2] in RESERVED):
         return True
     mode = flow.client_conn.proxy_mode
     if isinstance(mode, ReverseMode) and name == split_port(mode.address[0])[0]:
         return True
-    if any(names_an_owner(split_port(glob)[0]) and fits(name, port, glob) for glob in settings.hosts):
+    if any(has_one_owner(split_port(glob)[0]) and fits(name, port, glob) for glob in settings.hosts):
         return True
-    return any(names_an_owner(route.host) and fits(name, "", route.host) for route in settings.routes)
+    return any(has_one_owner(route.host) and fits(name, "", route.host) for route in settings.routes)
 
 
 @cache

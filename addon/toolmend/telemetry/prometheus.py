@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ..config.checks import SettingsError
-from ..providers.hosts import anybodys
+from ..providers.hosts import is_public_name
 from .events import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
 
 try:
@@ -126,7 +126,7 @@ def _for_this_machine(app: "WSGIApplication") -> "WSGIApplication":
     """For those who call this machine by a name of its own: a page in a browser reads nothing."""
 
     def answer(environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
-        if not anybodys(environ.get("HTTP_HOST", "")):
+        if not is_public_name(environ.get("HTTP_HOST", "")):
             return app(environ, start)
         start("403 Forbidden", [("Content-Type", "text/plain")])
         return [b"These metrics are for this machine, call localhost or an address.\n"]

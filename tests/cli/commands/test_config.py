@@ -80,17 +80,17 @@ def test_a_file_that_is_right(text: str, args: list[str], said: str, place: Path
 TO_B = '[[route]]\nfrom = "https://{}.invalid/v1/messages"\nto = "https://b.example/v1/messages"\n'
 WRONG = {
     # the file, and the beginning of the error behind its name
-    "a key": ("\nkep = 1\n", ":2: kep is no setting (did you mean keep?), write one of: hosts, "),
-    "a table": ("[settings]\na = 1\n", ":1: settings is no setting, write one of: "),
-    "in a provider": ('[[provider]]\nname = "a"\nmodels = ["a"]\ndialect = ["glm"]\n', ":4: dialect is no field of a provider (did you mean dialects?), "),
-    "in the second": ('[[provider]]\nname = "a"\nmodels = ["a"]\n[[provider]]\nname = "b"\nmodel = ["b"]\n', ":6: model is no field of a provider (did you mean models?), "),
-    "in a route": ('[[route]]\nfrm = "https://a.invalid/v1/messages"\n', ":2: frm is no field of a route (did you mean from?), "),
+    "a key": ("\nkep = 1\n", ":2: kep is not a setting (did you mean keep?), write one of: hosts, "),
+    "a table": ("[settings]\na = 1\n", ":1: settings is not a setting, write one of: "),
+    "in a provider": ('[[provider]]\nname = "a"\nmodels = ["a"]\ndialect = ["glm"]\n', ":4: dialect is not a field of a provider (did you mean dialects?), "),
+    "in the second": ('[[provider]]\nname = "a"\nmodels = ["a"]\n[[provider]]\nname = "b"\nmodel = ["b"]\n', ":6: model is not a field of a provider (did you mean models?), "),
+    "in a route": ('[[route]]\nfrm = "https://a.invalid/v1/messages"\n', ":2: frm is not a field of a route (did you mean from?), "),
     "in the second route": (
         TO_B.format("a") + TO_B.format("c") + 'usemodel = "x"\n',
-        ":7: usemodel is no field of a route (did you mean use_model?), ",
+        ":7: usemodel is not a field of a route (did you mean use_model?), ",
     ),
-    "a value": ('policy = "last"\n', ":1: policy: there is no policy 'last'"),
-    "no TOML": ("a = \n", ":1:5: it is no TOML, correct it: Invalid value\n"),
+    "a value": ('policy = "last"\n', ":1: policy: no such policy: 'last'"),
+    "no TOML": ("a = \n", ":1:5: it is not TOML, correct it: Invalid value\n"),
 }
 
 

@@ -145,7 +145,7 @@ def test_a_wrong_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["providers", "--config", file]) == 4
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"error: {file}:2: model is no field of a provider (did you mean models?), ")
+    assert err.startswith(f"error: {file}:2: model is not a field of a provider (did you mean models?), ")
 
 
 def test_all_profiles_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:

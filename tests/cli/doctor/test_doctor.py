@@ -284,11 +284,11 @@ SEEDS: dict[str, tuple[Callable[[Box], None], str, str, str, str]] = {
     "a Node that fails": (_mute_node, "node", "warning", "does not tell its version", "node --version"),
     "a setting that is none": (
         lambda box: box.settings("hosts = []\nkep = '7d'"),
-        *("settings", "fault", "toolmend.toml:2: kep is no setting (did you mean keep?)", "toolmend config check "),
+        *("settings", "fault", "toolmend.toml:2: kep is not a setting (did you mean keep?)", "toolmend config check "),
     ),
     "a variable that is none": (
         lambda box: box.set(TOOLMEND_KEP="7d"),
-        *("settings", "fault", "there is no variable TOOLMEND_KEP (did you mean TOOLMEND_KEEP?)", "toolmend config check"),
+        *("settings", "fault", "no such variable: TOOLMEND_KEP (did you mean TOOLMEND_KEEP?)", "toolmend config check"),
     ),
     "a route without its key": (_no_route_key, "settings", "fault", "the variable SICK_KEY is not set", "export SICK_KEY=…"),
     "a key file that others read": (_open_route_key, "settings", "fault", "others can read", "chmod 600 "),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import click
 
 from ...config.checks import SettingsError
-from ...config.config_file import Said
+from ...config.config_file import GivenSetting
 from ...config.config_places import named, user_file
 from ...config.data_folder import data_folder
 from ...config.option_names import LIMITS
@@ -67,7 +67,7 @@ def show(origin: bool, file: str, as_json: bool) -> None:
       toolmend config show --json | jq -r '.settings.flows.value'
     """
     given = _layers({"config": file})
-    values = {key: (_value(key, said), said.origin) for key, said in given.said.items()}
+    values = {key: (_value(key, said), said.origin) for key, said in given.given.items()}
     values |= _tables(given)
     if as_json:
         document = {
@@ -115,7 +115,7 @@ def _layers(options: Mapping[str, str]) -> Layers:
     return given
 
 
-def _value(key: str, said: Said) -> str:
+def _value(key: str, said: GivenSetting) -> str:
     default = str(data_folder() / "flows") if key == "flows" else DEFAULTS[key]
     return said.text or default
 

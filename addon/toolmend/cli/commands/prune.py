@@ -14,7 +14,7 @@ import click
 
 from ...config.checks import SettingsError
 from ...config.data_folder import on_one_line
-from ...config.retention import DEFAULT, Keep, Stored, going, parse
+from ...config.retention import DEFAULT, Keep, Stored, expired, parse
 from ...config.store_url import StoreUrl
 from ...recordings.read.library import PINNED, Entry
 from ...recordings.write.pruning import remove, stored
@@ -59,7 +59,7 @@ def prune(dry_run: bool, keep: str, as_json: bool, root: Place) -> None:
         found = stored(root)
     except OSError as error:
         raise Problem(f"{on_one_line(root)} cannot be read: {error.strerror or error}", try_=look(root)) from None
-    gone = going(found, limits, datetime.now(UTC))
+    gone = expired(found, limits, datetime.now(UTC))
     failed = [] if dry_run else _remove(gone)
     if as_json:
         click.echo(json.dumps(_document(root, found, gone, dry_run), indent=2))
@@ -116,7 +116,7 @@ def _limits(keep: str) -> Keep:
         return DEFAULT
     from ...config.precedence import everywhere  # noqa: PLC0415  a tenth of a second
 
-    said = everywhere({}).said["keep"]
+    said = everywhere({}).given["keep"]
     return parse(said.where, said.text)
 
 

@@ -71,7 +71,7 @@ def settings() -> dict[str, Any]:
     except SettingsError as error:
         return {"error": str(error)}
     return {
-        "set": {key: {"text": said.text, "by": said.origin} for key, said in given.said.items() if said.text},
+        "set": {key: {"text": said.text, "by": said.origin} for key, said in given.given.items() if said.text},
         "files": [str(file.path) for file in given.files],
         "providers": [profile.name for profile in given.providers],
         "routes": [

@@ -23,7 +23,7 @@ from ...core import content_encoding, json_text
 from ...core.exchange_record import REPLAYED_FROM
 from ...core.fastclass import replace
 from ...core.ids import new_call_id
-from ...providers.hosts import anybodys, spoken
+from ...providers.hosts import api_at, is_public_name
 from ...providers.routes import Origin, Route
 from ...providers.web_origin import is_of, page_of
 from ...requests.local_responses import LocalRequest, answer
@@ -145,7 +145,7 @@ class Player:
         self.misses = 0
 
     def __call__(self, request: Request) -> Script:
-        if anybodys(request.header("host") or ""):
+        if is_public_name(request.header("host") or ""):
             self.told(request, "refused: a name of the internet's was called, as by a page in a browser")
             return refusal(Fault(403, "toolmend: recordings are for this machine, call localhost or an address"), "chat")
         page = page_of(request.headers)
@@ -153,7 +153,7 @@ class Player:
             self.told(request, "refused: a web page asks, and recordings are for programs")
             return refusal(Fault(403, "toolmend: a web page sent this request, and only programs may"), "chat")
         body = _object(request)
-        api = spoken(request.path) if request.method == "POST" else None
+        api = api_at(request.path) if request.method == "POST" else None
         if api is None:
             given = local(request.method, request.path, request.headers, body, self.shelf.takes)
             self.told(request, "answered here" if given else "there is no API at this path")

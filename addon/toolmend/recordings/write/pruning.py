@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ...config.retention import Keep, Stored, going
+from ...config.retention import Keep, Stored, expired
 from ...core import json_text
 from ..read.library import PINNED, UNFINISHED
 from ..read.safe_read import read
@@ -135,7 +135,7 @@ class Sweeper:
                 found.append(one)
             if many % LOOKS == 0:
                 yield
-        for one in going(found, keep, datetime.now(UTC)):
+        for one in expired(found, keep, datetime.now(UTC)):
             try:
                 remove(one.folder)
             except Exception as error:  # others may go
