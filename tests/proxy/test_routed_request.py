@@ -15,7 +15,7 @@ from tests.proxy.test_addon import Log, Proxy, answered, asked, log, proxy, sent
 from tests.support.judges.chat import read
 from tests.support.streams import stream, tool
 from toolmend.core.reasoning_state import ReasoningState, envelope
-from toolmend.dialects.engine.opener_index import made
+from toolmend.dialects.engine.opener_index import indices
 from toolmend.proxy.routed_response import EVENTS, unanswered
 from toolmend.recordings.read import replay
 
@@ -597,17 +597,17 @@ def test_the_same_api_without_mending_is_routed_all_the_same(routed: Routes, mon
 
 def test_a_first_stream_waits_for_little(routed: Routes) -> None:
     """The patterns of the models that routes ask for are there when the addon is running; only those of the tools' names are not."""
-    made.clear()
+    indices.clear()
     proxy = routed()
     proxy.addon.running()
-    before = list(made)
+    before = list(indices)
     assert len(before) == 4  # of kimi-k2.5, and of a model that nobody knows; each also for what follows the beginning of a message
     tools = [{"name": "t", "input_schema": {}}]
     flow = post(json.dumps(ASK | {"tools": tools}).encode())
     assert b"message_stop" in proxy.run(flow, [HELLO])
-    assert len(made) == len(before) + 2
+    assert len(indices) == len(before) + 2
     assert b"message_stop" in proxy.run(post(json.dumps(ASK | {"tools": tools}).encode()), [HELLO])
-    assert len(made) == len(before) + 2
+    assert len(indices) == len(before) + 2
 
 
 @pytest.mark.parametrize("size", [1, 1 << 20])

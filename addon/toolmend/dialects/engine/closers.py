@@ -2,8 +2,8 @@
 
     </parameter>  </paramter>  </param  </parameter1>  <parameter/>  </｜DSML｜parameter>  <|close|>argument  </content>
 
-It returns which element a tag closes. Whether the tag ends a value is decided by what follows (parameters.py). The same for all
-dialects whose parameters are elements: models mix the vocabularies of the templates that they were trained on.
+`read_closer` returns which element a tag closes; the text after the tag decides whether it ends a value (value_text.py). All
+dialects with elements share these names: models mix the vocabularies of the templates that they were trained on.
 """
 
 import re
@@ -19,40 +19,40 @@ CALLS = (
     *("tool", "tools", "tool_call", "tool_calls", "toolcall", "toolcalls", "tool_use"),
 )
 ELEMENTS = frozenset((*PARAMETERS, *CALLS))
-"""The elements that templates know, without the mark or namespace of one."""
+"""The element names of templates, without mark or namespace."""
 
 MAX_CLOSER = 64
-"""Characters of a closing tag: the longest of a template has 30."""
+"""Characters of a closing tag; the longest in a template has 30."""
 
 MIN_CUT = 3
-"""Characters of a name that a complete tag has at least: `</p>` is HTML."""
+"""The least characters of an abbreviated name in a complete tag: `</p>` is HTML."""
 
 MIN_MISSPELT = 4
-"""Characters of a misspelt name: `</paam>`."""
+"""The least characters of a misspelt name: `</paam>`."""
 
 MIN_FUSED = 6
-"""Characters of an element's name that may have more characters after it: `</toolbar>` is not `</tool>`."""
+"""The least characters of an element name that may have a suffix: `</toolbar>` is not `</tool>`."""
 
 MAX_FUSED = 12
-"""Characters that are fused with an element's name, as in `</parameter1>` or `</parameterparameter>`."""
+"""Characters of such a suffix, as in `</parameter1>` or `</parameterparameter>`."""
 
 SIMILAR = 0.8
-"""The ratio of `SequenceMatcher` from which on a name is a misspelt one: `paramter`, `rivoke`."""
+"""The least ratio of `SequenceMatcher` for a misspelt name: `paramter`, `rivoke`."""
 
 MINIMAX_M3_MARK = "]<]minimax[>["
 _CLOSE = ("<|close|>",)
 SEPARATORS = ("<|sep|>", *(f"<|{word}|>" for word in ("sp", "se", "ep", "spe", "esp", "sop", "seep", "sepp", "step", "sept")))
 SEPARATORS += ("<|sep>", "<sep|>", "<sep>", "<|/sep|>", "<|sep|")
-"""What ends a tag of Kimi K3, and how it is misspelt."""
+"""The token that ends a tag of Kimi K3, and its misspellings."""
 
 _SEPARATOR = (*SEPARATORS, " <|sep|>")
 _SLASHED = ("</", "< /", "<//", "<\\", "< \\")
 _UNSLASHED = tuple(f"<{element}" for element in PARAMETERS)
 CLOSINGS = (*_SLASHED, *_CLOSE, *_UNSLASHED, MINIMAX_M3_MARK)
-"""How closing tags begin."""
+"""Prefixes of closing tags."""
 
 OPENINGS = tuple(f"<{element}" for element in sorted(ELEMENTS))
-"""How the opening tags of the elements begin."""
+"""Prefixes of the elements' opening tags."""
 
 _INNER = re.compile(r"[^<>\r\n]*")
 _INNER_MARKED = re.compile(r"[^<>\]\r\n]*")
@@ -67,23 +67,19 @@ _JUNK = re.compile(r"[^\w\s]{0,2}\s*")
 
 @value
 class Closer:
-    """A closing tag. `element`: the name of what it closes, as templates spell it; "": a name that no template knows.
-
-    `cut`: the tag ends in the middle, without its `>`.
-    """
+    """A closing tag. `element`: the element in its template spelling, "" if no template has it. `cut`: the `>` is missing."""
 
     element: str
     cut: bool = False
 
 
 def read_closer(scanner: Scanner, names: tuple[str, ...], ends: tuple[str, ...] = ()) -> Reading[Closer | None]:
-    """Goes past the closing tag that stands here, in any spelling; None, and no step, if none does.
+    """Parses a closing tag in any spelling at the scanner's position; None, without moving the scanner, if there is none.
 
     Args:
-        scanner: what is read.
-        names: other names that a closing tag may have: those of the tool and the parameter.
-        ends: exact closing tags; half of one is a closing tag, too.
-
+        scanner: The scanner.
+        names: Other element names: those of the tool and the parameter.
+        ends: Exact closing tags; a prefix of one is a closing tag as well.
     """
     offset = scanner.pos - scanner.start
     closer = yield from _read(scanner, names)
@@ -116,7 +112,7 @@ def _read(scanner: Scanner, names: tuple[str, ...]) -> Reading[Closer | None]:
 
 
 def _bracket(scanner: Scanner) -> Reading[bool]:
-    """Goes past a bracket that is there for a tag's end, and does not begin MiniMax's next mark."""
+    """Skips a bracket in place of a tag's `>`, unless it begins the next mark of MiniMax M3."""
     if not (yield from scanner.literal(("]",))):
         return False
     ends = (yield from scanner.peek()) != "<"
@@ -125,7 +121,7 @@ def _bracket(scanner: Scanner) -> Reading[bool]:
 
 
 def _closer(text: str, names: tuple[str, ...], *, cut: bool, marked: bool) -> Closer | None:
-    """What a tag closes, by the text between its slash and its end."""
+    """The Closer for the text between a tag's slash and its end."""
     match = _NAMED.fullmatch(text)
     assert match
     name, rest = match["name"] or "", match["rest"]
@@ -144,14 +140,14 @@ def _closer(text: str, names: tuple[str, ...], *, cut: bool, marked: bool) -> Cl
 
 
 def _named_with(name: str, other: str) -> str:
-    """The element of a name that another one is fused with: `param_path`."""
+    """The element in a name that ends with another name: `param_path`."""
     known = name.removesuffix(other).rstrip("_-.")
     return known if known in ELEMENTS else ""
 
 
 @lru_cache(4096)
 def element_of(name: str) -> str:
-    """The element that a name is, or is a damaged spelling of; "" if it is none."""
+    """The element for a name or its damaged spelling; "" if there is none."""
     name = name.lower()
     if name in ELEMENTS:
         return name

@@ -1,7 +1,7 @@
-"""Dialects that write the same between tokens of their own and, where these are lost, in the open.
+"""Base class of dialects that write calls between tokens, or, where the tokens were lost, without them.
 
-Rule of this file: between its tokens a call cannot be mistaken. In the open it is one only where the profile expects it, at
-the beginning of a line, with the name of an offered tool, and never in reasoning.
+Between tokens a call is unmistakable. Without them it counts only if the profile expects it, at the beginning of a line, with the
+name of an offered tool, and never in reasoning.
 """
 
 
@@ -9,13 +9,13 @@ from ...core.fastclass import value
 from ...core.scanner import Reading, Scanner
 from .dialect import InReasoning, Where
 
-MOST_OPENERS = 4
-"""In a row: there may be a second one in front of the real one. Each of many begins anew, so none reads them all."""
+MAX_OPENERS = 4
+"""Openers in a row, as there may be a second one before the real one. The bound keeps the cost of many openers linear."""
 
 
 @value
 class DelimitedDialect:
-    """Calls between the tokens `begin` and `end`; without `begin`, in the open, where they begin with `opener`."""
+    """Calls between the tokens `begin` and `end`; without `begin`, bare calls that begin with `opener`."""
 
     name: str
     begin: tuple[str, ...] = ()
@@ -23,8 +23,8 @@ class DelimitedDialect:
     opener: str = ""
 
     def begins(self, scanner: Scanner) -> Reading[None]:
-        """Goes past the tokens that begin it, and the blanks behind them."""
-        for _ in range(MOST_OPENERS):
+        """Skips the begin tokens and the blanks after them."""
+        for _ in range(MAX_OPENERS):
             if not (yield from scanner.literal(self.begin)):
                 return
             yield from scanner.blanks()

@@ -1,6 +1,6 @@
-"""What a dialect is to the reader: where a call can begin, and a coroutine that reads one.
+"""The interface of a dialect: where a call can begin, and a coroutine that parses one.
 
-Rule of this file: the door. What is not tags (channels, bare JSON in prose, a fence) walks in here with its own coroutine.
+TagDialect (tags.py) is data only. A dialect that is not made of tags, such as channels or bare JSON, subclasses CustomDialect.
 """
 
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -12,38 +12,38 @@ if TYPE_CHECKING:
     from .markup_parser import MarkupParser
 
 DOUBT = 400
-"""Characters of text that are held while two readings are possible: a few lines, which take a model some seconds."""
+"""Characters of text that are held while two interpretations are possible: a few lines, some seconds of a model's output."""
 
 type Where = Literal["any", "word", "line", "message"]
 type InReasoning = Literal["call", "doubtful", "never"]
 
 
 class Dialect(Protocol):
-    """One way of writing a call into text."""
+    """How some models write calls as text."""
 
     @property
     def name(self) -> str:
-        """What the rule is called where it is told what fired."""
+        """The name of the rule that fires for a call."""
 
     @property
     def openers(self) -> tuple[str, ...]:
-        """The texts that a call, or the wrapper around calls, can begin with."""
+        """The strings that begin a call, or the wrapper around calls."""
 
     @property
     def inner(self) -> tuple[str, ...]:
-        """Those of the openers that count only inside the dialect's wrapper."""
+        """The openers that count only inside the dialect's wrapper."""
 
     @property
     def wrappers(self) -> tuple[str, ...]:
-        """Those of the openers that begin a wrapper, in which a call of another dialect may stand."""
+        """The openers that begin a wrapper, which may contain calls of another dialect."""
 
     @property
     def closers(self) -> tuple[str, ...]:
-        """The texts that end a call or its wrapper: right behind a call they are markup."""
+        """The strings that end a call or its wrapper: directly after a call they are markup."""
 
     @property
     def ambiguous(self) -> bool:
-        """Whether the openers also stand in ordinary text: armed by profile, and never looked for in quoted code (R15)."""
+        """Whether ordinary text contains the openers: then profiles arm the dialect, and quoted code never has calls (R15)."""
 
     @property
     def offered_only(self) -> bool:
@@ -51,26 +51,26 @@ class Dialect(Protocol):
 
     @property
     def place(self) -> Where:
-        """Where an opener must stand: anywhere, at the beginning of a line, at that of the message.
+        """Where an opener counts: anywhere, at the beginning of a line, or at the beginning of the message.
 
-        word: anywhere, but not within a word, if it begins with a letter.
+        "word": anywhere, but an opener that begins with a letter not inside a word.
         """
 
     @property
     def in_reasoning(self) -> InReasoning:
-        """What the markup is in reasoning: a call; a call unless the answer goes on behind it (R14); never one."""
+        """What the markup is in reasoning: a call; a call unless the answer continues after it (R14, "doubtful"); never one."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
-        """Reads a call that may begin at `reader.scanner.pos`.
+        """Parses a call that may begin at `reader.scanner.pos`, and returns whether there was one.
 
-        Whether there was one. If so it has been told by `reader.start`, `arguments` and `end` or `broken`; if not, nothing
-        has been told, and where the scanner stands does not matter.
+        A call has been emitted with `reader.start`, `arguments` and `end` or `break_off`. If there was none, nothing has been
+        emitted, and the scanner's position has no meaning.
         """
 
 
 @value
 class CustomDialect:
-    """What a dialect with a coroutine of its own says of itself; `Dialect` tells what the fields mean."""
+    """Base class of dialects with their own coroutine; `Dialect` describes the fields."""
 
     name: str
     openers: tuple[str, ...]

@@ -1,14 +1,16 @@
-"""What a reader has decided of the text, told as ops: the half of the engine that dialects speak to.
+"""The output side of the markup parser: dialects report calls and text here, and the Emitter turns these into ops.
 
     an op is  n > 0: the next n characters are text
-              n < 0: the next -n characters were markup, and are swallowed
-              Thought(n), Spoken(n): the next n characters are text, and reasoning or content whatever the upstream calls it
-              an event: a call begins, goes on, ends
+              n < 0: the next -n characters are markup, and are dropped
+              ReasoningSpan(n), ContentSpan(n): the next n characters are text, and reasoning or content, even if the upstream
+                  sends them as the other kind
+              an event: a call starts, continues, ends
 
-Rule of this file: every character is told of exactly once and in order. Two things are told late: calls in the reasoning of an
-ambiguous dialect, which were thoughts if the answer goes on behind them (R14 of dialect-rules.md), and text that may have begun
-inside reasoning, where a template opens the tag in the prompt. Both wait for DOUBT characters of text, then they are decided.
-Text that is emitted as reasoning on a guess is kept, and emitted as content too where the guess was wrong (Guess).
+1. The ops cover every character exactly once, in order.
+2. Two kinds of ops are deferred until DOUBT characters of text decide about them: calls of an ambiguous dialect in reasoning,
+   which are only text if the answer continues after them (R14 of dialect-rules.md), and text that may have begun inside
+   reasoning, because a chat template opens the tag in the prompt.
+3. Text that is emitted as reasoning on a guess is kept, and emitted as content as well if the guess was wrong (Guess).
 """
 
 import re
@@ -31,14 +33,14 @@ _VALID_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 @value
 class ReasoningSpan:
-    """So many characters are text, and reasoning."""
+    """The next `size` characters are reasoning."""
 
     size: int
 
 
 @value
 class ContentSpan:
-    """So many characters are text, and content."""
+    """The next `size` characters are content."""
 
     size: int
 
@@ -46,23 +48,23 @@ class ContentSpan:
 type Op = int | ReasoningSpan | ContentSpan | Event
 
 type Beginning = Literal["content", "reasoning", "likely", "doubt"]
-"""How the text of an answer begins: as content; as reasoning, as earlier answers of this model did; or that has to show.
-If no tag shows it, `likely` text is a thought unless it begins as a document does, `doubt` text only if it reads like one."""
+"""How the text of an answer begins: as content; as reasoning, like earlier answers of this model; or unknown. Without a tag that
+decides it, `likely` text is reasoning unless it begins like a document, and `doubt` text only if it reads like reasoning."""
 
 _DELIBERATES = re.compile(
     r"\b(?:I|let['’]?s|let me|the user|hmm|wait|okay|alright|maybe|we (?:need|should|have|can|must))\b"
     r"|用户|让我|嗯|首先|我(?:需要|应该|要|先|来|会|想)",
     re.IGNORECASE,
 )
-"""What thoughts hold, and documents and code seldom do."""
+"""Words of reasoning that are rare in documents and code."""
 
-KEPT = 1024 * 1024
-"""Characters of a guess that are kept. A longer text without an end is a thought."""
+MAX_GUESS = 1024 * 1024
+"""Characters of a guess that are kept. A longer text without an end tag counts as reasoning."""
 
 
 @mutable
 class Deferred:
-    """Ops that are told late, and how many characters they speak for."""
+    """Ops that are emitted later, and the number of characters they cover."""
 
     ops: list[Op] = field(default_factory=list)
     size: int = 0
@@ -74,15 +76,15 @@ class Deferred:
 
 @mutable
 class Tentative:
-    """What was told since an ambiguous call began in the reasoning, and how things stood before it (R14)."""
+    """The deferred ops since an ambiguous call in reasoning, and the state before it (R14)."""
 
     calls: int
     next_index: int
     ids: set[str]
-    kept: int  # texts of a guess
+    kept: int  # number of texts of the guess
     deferred: Deferred = field(default_factory=Deferred)
     rules: list[str] = field(default_factory=list)
-    trailing: int = 0  # characters of text since the last of these calls
+    trailing: int = 0  # characters of text after the last of these calls
 
     def append(self, op: Op) -> None:
         self.deferred.append(op)
@@ -94,9 +96,9 @@ class Tentative:
 
 @mutable
 class Guess:
-    """Text that is taken for reasoning, though no tag began it, or one that a text may name: as it came.
+    """Text that is emitted as reasoning without a tag, or after a tag that ordinary text may contain.
 
-    If its end never comes, it was the answer: then it is emitted as content, too. `tagged`: a tag began it.
+    If no end tag follows, the text was the answer, and is emitted as content as well. `tagged`: a tag began it.
     """
 
     tagged: bool = False
@@ -112,12 +114,12 @@ class Guess:
 
 @mutable
 class Attempt:
-    """A call that is read to its end before it is known to be one."""
+    """A call that is parsed to its end before it is decided whether it is one."""
 
     dialect: Dialect
     id: str
     name: str
-    pieces: list[str] = field(default_factory=list)  # of the arguments
+    pieces: list[str] = field(default_factory=list)  # the deltas of the arguments
     ended: bool = False
 
     @property
@@ -126,7 +128,16 @@ class Attempt:
 
 
 class Emitter:
-    """What is told of the text of one choice."""
+    """Emits the ops for the text of one choice.
+
+    Args:
+        tools: The tools that the request offers.
+        choice: The index of the choice.
+        new_id: Returns a new call id.
+        fired: Called with the name of each rule that fires.
+        begins: How the text begins, as far as it is known.
+        whole: Whether all text is fed at once, so that decisions wait for its end.
+    """
 
     def __init__(
         self,
@@ -143,40 +154,40 @@ class Emitter:
         self.new_id = new_id
         self.fired = fired
         self.ids: set[str] = set()
-        self.calls = self.native_calls = 0  # of the text, and the upstream's own
-        self.thinking = False  # what is read is reasoning, whatever the upstream calls it
-        self.speaking = False  # likewise, content
-        self.channels: Dialect | None = None  # whose channels the text has been divided into so far
+        self.calls = self.native_calls = 0  # calls in the text, and native calls of the upstream
+        self.thinking = False  # the text is reasoning, even if the upstream sends it as content
+        self.speaking = False  # the text is content, even if the upstream sends it as reasoning
+        self.channels: Dialect | None = None  # the dialect whose channel markers the text has contained
         self.ops: list[Op] = []
         self.tentative: Tentative | None = None
         self.begins = begins
-        self.began_as: Literal["", "content", "reasoning"] = ""  # how this text began, once that is known
+        self.began_as: Literal["", "content", "reasoning"] = ""  # how this text began, once it is known
         self.undecided = None if begins == "content" else Deferred()  # ops until the kind of the first text is known
         self.guess = None if begins == "content" else Guess()
-        self.thought: Pair | None = None  # the tags around the reasoning that is read
-        self.answer = ""  # the tag that began the answer, if one did
-        self.named = False  # a tag stood in the text as a part of it
-        self.open: tuple[Dialect | None, tuple[str, ...]] = (None, ())  # whose wrapper is open, and what ends it
+        self.thought: Pair | None = None  # the tags of the current reasoning
+        self.answer = ""  # the tag that began the answer, if there was one
+        self.named = False  # the text mentioned a tag, as ordinary text
+        self.open: tuple[Dialect | None, tuple[str, ...]] = (None, ())  # the dialect of the open wrapper, and its end tags
         self.committed = False
-        self.attempts: list[Attempt] | None = None  # calls that are read and not yet told
-        self.refused = (0, 0)  # where what a stranger's call could have been begins, and how far it was read: `Scanner.place`
-        self.aside = (0, 0)  # the sizes of a wrapper in front of the call that may begin, and of the text in that
-        self.after_call = False  # nothing but blanks since the last call of the text
-        self.reasoning = False  # what the upstream calls the last piece
-        self.border = 0  # where in the text that begins
-        self.places = (MarkdownContext(), MarkdownContext())  # of content, of reasoning
+        self.attempts: list[Attempt] | None = None  # calls that are parsed and not yet emitted
+        self.refused = (0, 0)  # of a StrictDialect: where refused text begins, and how far it was parsed (`Scanner.place`)
+        self.aside = (0, 0)  # the size of a wrapper before the possible call, and of the text between the two
+        self.after_call = False  # only blanks since the last call in the text
+        self.reasoning = False  # the upstream sent the last piece as reasoning
+        self.border = 0  # the position in scanner.text where that kind begins
+        self.places = (MarkdownContext(), MarkdownContext())  # of content and of reasoning
         self._choice = choice
-        self.whole = whole  # the text is complete: what it begins as is decided by all of it
+        self.whole = whole
         self._index = self._next_index = 0
 
     def take_index(self, wanted: int) -> int:
-        """An index for a call of this choice: the one wanted, or the next that is free."""
+        """Returns an index for a call of this choice: the wanted one, or the next free one."""
         index = max(wanted, self._next_index)
         self._next_index = index + 1
         return index
 
     def revert_calls(self) -> None:
-        """What looked like calls in the reasoning goes back into it, with all that came since."""
+        """Emits the tentative calls in reasoning, and the text since, as text."""
         tentative, self.tentative = self.tentative, None
         assert tentative
         self._queue(ReasoningSpan(tentative.deferred.size) if self.thinking else tentative.deferred.size)
@@ -184,7 +195,7 @@ class Emitter:
         self._decide()
 
     def decide_content(self) -> None:
-        """The text did not begin as reasoning, or it is too late to tell."""
+        """Decides that the text began as content, and emits what was deferred or guessed accordingly."""
         if self.undecided:
             self.confirm_calls()
         undecided, self.undecided = self.undecided, None
@@ -197,7 +208,7 @@ class Emitter:
             self.ops.append(TextDelta(text, self._choice))
 
     def confirm_calls(self) -> None:
-        """What looked like calls in the reasoning were calls: the text is over."""
+        """Emits the tentative calls in reasoning as calls, as the text has ended."""
         tentative, self.tentative = self.tentative, None
         if tentative:
             answered = self.guess is not None and not self.undecided and not self._is_thought
@@ -212,30 +223,30 @@ class Emitter:
                 self._queue(ContentSpan(op.size) if answered and isinstance(op, ReasoningSpan) else op)
 
     def _show_end(self, *, cut: bool) -> None:
-        """The text is over, and no tag showed how it began: it began as content, unless it may be a thought that was cut off.
+        """Records, at the end of a text without a tag, that it began as content, unless it may be reasoning that was cut off.
 
-        Calls prove that only where nothing was known: models call from inside their thoughts.
+        After a call this holds only if nothing was known about the model: models call from inside their reasoning.
         """
-        proves = self._next_index == 0 or self.begins in ("likely", "doubt")
-        if proves and not cut and not all(place.message_start for place in self.places):
+        is_content = self._next_index == 0 or self.begins in ("likely", "doubt")
+        if is_content and not cut and not all(place.message_start for place in self.places):
             self.began_as = self.began_as or "content"
 
     def drop_stray_end(self) -> None:
-        """What has been read is the end of a thought that was emitted as content, as nothing had begun it."""
+        """Drops an end tag of reasoning that had no begin tag, and was emitted as content."""
         self.fired("reasoning_end")
         self.began_as = self.began_as or "reasoning"
         self.drop_markup()
 
     def answers(self, tag: str) -> None:
-        """What has been read is the tag that begins the answer; or ends it, then `tag` is empty."""
+        """Drops the tag that begins the answer; with an empty `tag`, the one that ends it."""
         self.drop_markup()
         self.answer = tag
         self.place.markup()
 
     def _decide(self) -> None:
-        """Ends the doubt about how the text began, once there is enough of it."""
+        """Decides how the text began, once there is enough of it."""
         guess = self.guess
-        if guess and guess.size > KEPT:
+        if guess and guess.size > MAX_GUESS:
             self.guess = None
         if not self.undecided or self.tentative or self.whole or not guess:
             return
@@ -256,7 +267,7 @@ class Emitter:
         return True
 
     def _called(self) -> None:
-        """A call begins that is certain. A guess may be what came before an answer's call, or what a thought calls from."""
+        """Resolves a guess at a certain call: the text before it is the answer, or reasoning that makes the call."""
         if self.guess and not self.whole:
             if self.undecided or not self._is_thought:
                 self.decide_content()
@@ -264,11 +275,11 @@ class Emitter:
 
     @property
     def _is_thought(self) -> bool:
-        """Whether a guess is the better reading even where a call follows: models call from inside their thoughts."""
+        """Whether guessed text counts as reasoning even if a call follows: models call from inside their reasoning."""
         return self.guess is not None and (self.guess.tagged or self.begins == "reasoning")
 
     def _begin_guess(self, *, guess: bool) -> None:
-        """A tag that has been read ends the guess of before, and may begin one that it is a part of."""
+        """Ends the current guess at a tag, and begins one that includes the tag if `guess` is set."""
         self.guess = Guess(tagged=True) if guess else None
         if self.guess:
             self.guess.keep(self.scanner.text[self.scanner.start : self.scanner.pos])
@@ -281,11 +292,11 @@ class Emitter:
         else:
             self.ops.append(op)
 
-    # what a dialect may ask
+    # state for dialects
 
     @property
     def in_reasoning(self) -> bool:
-        """Whether what is read now is reasoning."""
+        """Whether the text at the scanner's position is reasoning."""
         return self.thinking or (not self.speaking and self.reasoning is (self.scanner.pos >= self.border))
 
     @property
@@ -295,7 +306,7 @@ class Emitter:
 
     @property
     def place(self) -> MarkdownContext:
-        """What the text in front of it says about what is read now."""
+        """The Markdown context at the scanner's position."""
         return self.places[self.in_reasoning]
 
     def accepts(self, dialect: Dialect, name: str) -> bool:
@@ -304,24 +315,24 @@ class Emitter:
             return name in self.tools and bool(name)
         return _VALID_NAME.fullmatch(name) is not None or name in self.tools.schemas
 
-    # what a dialect tells
+    # output of dialects
 
     def attempt(self, reading: Reading[bool]) -> Reading[list[Attempt]]:
-        """Reads calls and returns them: nothing is told of them until `emit_attempts`."""
+        """Parses calls and returns them, without emitting them: see `emit_attempts`."""
         around, self.attempts = self.attempts, []
         called = yield from reading
         found, self.attempts = self.attempts, around
         return found if called else []
 
     def emit_attempts(self, attempts: list[Attempt]) -> None:
-        """What was read are these calls, whole ones."""
+        """Emits complete calls."""
         for found in attempts:
             self.start(found.dialect, found.id if found.id not in self.ids else self.new_id(), found.name)
             self.arguments(found.arguments)
             self.end()
 
     def emit_text(self, end: int) -> None:
-        """The text up to `end` (a place in scanner.text) is text."""
+        """Emits the characters up to `end`, a position in scanner.text, as text."""
         scanner = self.scanner
         if end > scanner.start:
             text = scanner.text[scanner.start : end]
@@ -339,16 +350,22 @@ class Emitter:
         scanner.pos = max(scanner.pos, end)
 
     def drop_markup(self) -> None:
-        """The text that has been read is markup."""
+        """Drops the characters up to the scanner's position, as markup."""
         scanner = self.scanner
         if scanner.pos > scanner.start and self.attempts is None:
             self._queue(scanner.start - scanner.pos)
-            if self.guess and self.tentative:  # what may be text after all
+            if self.guess and self.tentative:  # it may become text again
                 self.guess.keep(scanner.text[scanner.start : scanner.pos])
             scanner.start = scanner.pos
 
     def start(self, dialect: Dialect, id_: str, name: str) -> None:
-        """Commits: what has been read is the header of a call."""
+        """Commits to a call whose header has been parsed.
+
+        Args:
+            dialect: The dialect of the call.
+            id_: The id of the call.
+            name: The name of the tool.
+        """
         if self.attempts is not None:
             self.attempts.append(Attempt(dialect, id_, name))
             return
@@ -372,7 +389,7 @@ class Emitter:
         self._queue(ToolCallStart(self._index, id_, name, self._choice, in_text=True, in_reasoning=reasoning))
 
     def _step_aside(self) -> None:
-        """Swallows the wrapper in front of a call, and gives back the text between the two."""
+        """Drops the wrapper before a call, and emits the text between the two."""
         (wrapper, text), self.aside = self.aside, (0, 0)
         if wrapper:
             pos = self.scanner.pos
@@ -382,7 +399,7 @@ class Emitter:
             self.scanner.pos = pos
 
     def arguments(self, text: str) -> None:
-        """A piece of the call's arguments; what has been read is markup."""
+        """Emits a delta of the call's arguments, and drops the characters up to the scanner's position."""
         if self.attempts is not None:
             self.attempts[-1].pieces.append(text)
             return
@@ -391,7 +408,7 @@ class Emitter:
             self._queue(ToolCallDelta(self._index, text, self._choice))
 
     def end(self) -> None:
-        """The call is complete."""
+        """Ends a complete call."""
         if self.attempts is not None:
             self.attempts[-1].ended = True
             return
@@ -401,15 +418,19 @@ class Emitter:
         self.after_call = True
 
     def break_off(self) -> None:
-        """The call is over, but not complete: nobody may complete it (R8)."""
+        """Ends a call that was cut off, which is never completed (R8)."""
         self.drop_markup()
         self.committed = False
         self.after_call = self.attempts is None
 
     def switch_reasoning(self, dialect: Dialect, *, thinking: bool, pair: "Pair | None" = None, guess: bool = False) -> None:
-        """What has been read is a tag that begins or ends reasoning; calls in what it ends were thoughts.
+        """Drops a tag that begins or ends reasoning; tentative calls in the reasoning that it ends become text.
 
-        `pair` is what begins and ends this reasoning. `guess`: the tag may be a part of the answer.
+        Args:
+            dialect: The dialect of the tag.
+            thinking: Whether reasoning begins.
+            pair: The tags of this reasoning.
+            guess: Whether the tag may be part of the answer.
         """
         self.fired(dialect.name)
         if self.tentative:
@@ -429,9 +450,12 @@ class Emitter:
         self.places[thinking].markup()
 
     def switch_channel(self, dialect: Dialect, kind: Literal["reasoning", "content", ""], *, guess: bool = False) -> None:
-        """What has been read is a marker of channels: what follows is reasoning, content, or what the upstream calls it.
+        """Drops a channel marker.
 
-        `guess`: the marker may be a part of the answer.
+        Args:
+            dialect: The dialect of the marker.
+            kind: What follows: reasoning, content, or with "" the kind that the upstream sends.
+            guess: Whether the marker may be part of the answer.
         """
         self.fired(dialect.name)
         self._step_aside()
@@ -442,6 +466,6 @@ class Emitter:
         self.place.markup()
 
     def open_wrapper(self, dialect: Dialect, ends: tuple[str, ...]) -> None:
-        """The call stands in a wrapper: its end is markup, even behind text."""
+        """Records that the call stands in a wrapper, whose end tag is markup even after text."""
         if self.attempts is None:
             self.open = (dialect, ends)

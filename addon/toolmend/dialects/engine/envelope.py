@@ -1,13 +1,12 @@
-"""Calls that are JSON objects: name and arguments in one envelope, one after the other or in an array.
+"""Parses calls that are JSON objects (envelopes) with name and arguments, in sequence or in an array.
 
     {"name": "read_file", "arguments": {"path": "a.md"}}     [{"name": …, "parameters": …}, …]
 
-Rule of this file: R6 of dialect-rules.md. The members come in any order. Once the name is known and may be called, the arguments
-stream as they come; arguments in front of the name are held until it is known. Where no member is called arguments, they are
-those members that the tool declares, or an object of such.
+R6 of dialect-rules.md: the members have any order. Once a valid name is known, arguments stream; arguments before the name are
+held until then. Without a member for arguments, the arguments are the members that the tool declares, or an object of these.
 
-Qwen3.5 and 3.6 mix in how they write a tag: `{"function=read_file", "arguments": …}` (qvac#2677), `{"name="read_file", …`
-(maclocal-api#141). Some write the envelope as Python does.
+Qwen3.5 and 3.6 mix in their tag syntax: `{"function=read_file", "arguments": …}` (qvac#2677), `{"name="read_file", …`
+(maclocal-api#141). Some models write the envelope as a Python dict.
 """
 
 import re
@@ -29,35 +28,41 @@ if TYPE_CHECKING:
 NAMES = ("name", "tool_name", "function")
 ARGUMENTS = ("arguments", "parameters", "input", "args")
 _OTHER_ARGUMENTS = ("params", "action_input")
-"""What the arguments are called in the open, where no token shows that it is an envelope."""
+"""Further names of the arguments in strict forms, which no token marks as an envelope."""
 
 _OTHER_NAMES = ("tool", "action", "recipient_name")
-"""Members that hold the name of a tool in some envelopes and other things in others: only an offered name counts."""
+"""Members that contain the tool's name in some envelopes, and other data in others: only an offered name counts."""
 
 _LISTS = ("tool_calls", "tool_uses", "function_calls")
-"""Members that hold the envelopes: some models write the message as the API has it (llama.cpp#14697)."""
+"""Members that contain a list of envelopes: some models write the whole message of the API (llama.cpp#14697)."""
 
-MOST_AGAIN = 32
-"""Values that are read within one that was no call's: of a thousand in one another, none is read a thousand times."""
+MAX_REREADS = 32
+"""Values that are parsed again inside one that was not a call: bounds the cost of a thousand nested objects."""
 
-MOST_NESTED = 4
-"""Objects called "function" within another: there is one."""
+MAX_NESTED = 4
+"""Nested objects named "function"; a valid envelope has one."""
 
 _SEPARATORS = re.compile(r"[\s,;]*")
 _AS_A_TAG = re.compile(r"(?:function|name)=(.*)")
 _NAME = re.compile(r"[\w.-]*")
 _WORD = re.compile(r"[\w$]*")
 _NEXT = (",", ";", "{", "]")
-"""What may follow an envelope."""
+"""Characters that may follow an envelope."""
 
 
 @value
 class EnvelopeForm:
-    """How one dialect writes its envelopes.
+    """The form of a dialect's envelopes.
 
-    ends: the tokens that end a call or the wrapper. ids: the member that holds the id; where it stands behind the arguments,
-    these are held for it. strict: in the open, an envelope must have an arguments member, and nothing streams before both it
-    and the name are known; and its first member must be one that an envelope has. lists: an envelope may hold a list of them.
+    Attributes:
+        ends: The tokens that end a call or the wrapper.
+        ids: Names of the member with the id.
+        names: Names of the member with the tool's name.
+        arguments: Names of the member with the arguments.
+        holds_for_id: Whether the id comes after the arguments, so that these are held until then.
+        strict: For envelopes that no token marks: the first member must be one of an envelope, there must be arguments, and
+            nothing streams before name and arguments are known.
+        lists: Whether an envelope may contain a list of envelopes.
     """
 
     ends: tuple[str, ...] = ()
@@ -70,34 +75,34 @@ class EnvelopeForm:
 
 
 _FIRST = frozenset({*NAMES, *_OTHER_NAMES, *ARGUMENTS, *_OTHER_ARGUMENTS, *_LISTS, "id", "type", "tool_call_id", "index"})
-"""What the first member of an envelope in the open may be called."""
+"""Possible names of the first member in a strict form."""
 
 _QUOTES = ('"', "'")
 
 _NEVER = frozenset({"description"})
-"""What a tool has, but no call of it."""
+"""Members of a tool definition that a call never has."""
 
 _SCHEMA = frozenset({"type", "properties", "$schema"})
-"""What a JSON schema begins with."""
+"""First members of a JSON schema."""
 
 
 @mutable
 class _Envelope:
-    """What is known of one envelope."""
+    """The parser's state for one envelope."""
 
     id: str = ""
     name: str | None = None
-    arguments: str | None = None  # held, until the name is known
+    arguments: str | None = None  # held until the name is known
     others: dict[str, str] = field(default_factory=dict)  # the other members, as JSON text
     called: bool = False
-    end: int = 0  # where the arguments of the call ended, behind scanner.start
-    wrong: bool = False  # it is no call: a name that is not offered, arguments that are no object
+    end: int = 0  # offset from scanner.start where the call's arguments ended
+    wrong: bool = False  # not a call: the name is not offered, or the arguments are not an object
     first: bool = True
-    depth: int = 0  # so many objects within it are being read
+    depth: int = 0  # nested objects that are being parsed
 
 
 def read_envelopes(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm) -> Reading[bool]:
-    """Reads the envelope, or the array of envelopes, that begins here. Whether there was a call."""
+    """Parses an envelope or an array of envelopes at the scanner's position. Returns whether there was a call."""
     scanner = reader.scanner
     yield from scanner.blanks()
     in_array = bool((yield from scanner.literal(("[",))))
@@ -116,13 +121,13 @@ def read_envelopes(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeFor
 
 
 def _end_array(reader: "MarkupParser", form: EnvelopeForm) -> Reading[None]:
-    """Swallows the bracket that ends an array, and another one that nothing follows; or the comma after which it breaks off."""
+    """Drops the bracket that ends an array, and a second one at the end of the text, or a comma before a cut-off end."""
     scanner = reader.scanner
     back = scanner.pos - scanner.start
     yield from scanner.blanks()
     if (yield from scanner.literal(("]",))):
         reader.drop_markup()
-        back = scanner.pos - scanner.start  # none, but where calls are read and not yet told
+        back = scanner.pos - scanner.start  # 0, except in an attempt, which drops nothing
         yield from scanner.blanks()
         yield from scanner.literal(("]",))
     else:
@@ -149,12 +154,12 @@ def _read_envelope(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeFor
 
 
 def _read_members(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm, envelope: _Envelope) -> Reading[bool]:
-    """Reads an object's members. Whether its closing brace was there."""
+    """Parses an object's members. Returns whether the closing brace was there."""
     scanner = reader.scanner
     scanner.pos += 1
     while True:
         yield from scanner.run(_SEPARATORS, 4096)
-        behind = scanner.pos - scanner.start
+        offset = scanner.pos - scanner.start
         if (yield from scanner.literal(("}",))):
             return True
         key = yield from read_string(scanner, python=not form.strict)
@@ -165,7 +170,7 @@ def _read_members(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm
         if key is None or not (yield from scanner.literal((":",))):
             if not form.strict and key and (yield from _named_as_a_tag(reader, dialect, envelope, key)):
                 continue
-            scanner.pos = scanner.start + (behind if not envelope.called else envelope.end)
+            scanner.pos = scanner.start + (offset if not envelope.called else envelope.end)
             return False
         if form.strict and (key in _NEVER or (envelope.first and key not in _FIRST)):
             envelope.wrong = envelope.wrong or not envelope.called
@@ -193,7 +198,7 @@ def _read_member(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm,
     elif key in _LISTS and begin in ("[", "{") and form.lists:
         envelope.called = yield from read_envelopes(reader, dialect, replace(form, lists=False))
         envelope.wrong = not envelope.called
-    elif key == "function" and begin == "{" and envelope.depth < MOST_NESTED:
+    elif key == "function" and begin == "{" and envelope.depth < MAX_NESTED:
         envelope.depth += 1
         yield from _read_members(reader, dialect, form, envelope)
         envelope.depth -= 1
@@ -225,7 +230,7 @@ def _named(reader: "MarkupParser", dialect: "Dialect", envelope: _Envelope, name
 
 
 def _named_as_a_tag(reader: "MarkupParser", dialect: "Dialect", envelope: _Envelope, key: str) -> Reading[bool]:
-    """Whether a key without a value tells the name as a tag does; its quotes may end before the name or behind it."""
+    """Whether a key without a value has the name in tag syntax; its closing quote may come before or after the name."""
     match = _AS_A_TAG.fullmatch(key)
     if not match or envelope.name is not None:
         return False
@@ -238,7 +243,7 @@ def _named_as_a_tag(reader: "MarkupParser", dialect: "Dialect", envelope: _Envel
 
 
 def _is_schema(reader: "MarkupParser", envelope: _Envelope) -> Reading[bool]:
-    """Whether the object that begins here is no arguments, but what the tool says of them."""
+    """Whether the object at the scanner's position is the schema of arguments, not arguments."""
     scanner = reader.scanner
     back = scanner.pos - scanner.start
     scanner.pos += 1
@@ -249,10 +254,10 @@ def _is_schema(reader: "MarkupParser", envelope: _Envelope) -> Reading[bool]:
 
 
 def _follow(reader: "MarkupParser", form: EnvelopeForm, emit: Callable[[str], None]) -> Reading[bool]:
-    """`follow_value`, of what may be no call's: then what is in it is read again."""
+    """`follow_value` for a value that may not belong to a call, so that its content may be parsed again."""
     scanner = reader.scanner
     reader.again = reader.again + 1 if scanner.place < reader.followed else 0
-    if reader.again > MOST_AGAIN:
+    if reader.again > MAX_REREADS:
         return False
     whole = yield from follow_value(scanner, form.ends, emit)
     reader.followed = max(reader.followed, scanner.place)
@@ -260,7 +265,7 @@ def _follow(reader: "MarkupParser", form: EnvelopeForm, emit: Callable[[str], No
 
 
 def _held_arguments(reader: "MarkupParser", form: EnvelopeForm) -> Reading[str | None]:
-    """The text of an object, of one in a string, or `{}` for null; None if it is none of these, or broken off."""
+    """The text of an object, of an object in a string, or `{}` for null; None for anything else, or if the text is cut off."""
     pieces: list[str] = []
     if not (yield from _follow(reader, form, pieces.append)):
         return None
@@ -274,11 +279,11 @@ def _held_arguments(reader: "MarkupParser", form: EnvelopeForm) -> Reading[str |
 
 
 def _declared(reader: "MarkupParser", envelope: _Envelope) -> str:
-    """The arguments of an envelope that calls nothing so."""
+    """The arguments of an envelope without a member for them."""
     declared = reader.tools.properties(envelope.name or "").keys()
     texts = [text for text in envelope.others.values() if text.startswith("{")]
-    beside = [f"{json_text.quote(key)}: {json_or_text(text)}" for key, text in envelope.others.items() if key in declared]
-    for text in ("{" + ", ".join(beside) + "}",) if beside else texts:
+    members = [f"{json_text.quote(key)}: {json_or_text(text)}" for key, text in envelope.others.items() if key in declared]
+    for text in ("{" + ", ".join(members) + "}",) if members else texts:
         try:
             value = json_text.loads(text.encode())
         except ValueError:

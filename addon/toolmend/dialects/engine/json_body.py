@@ -1,10 +1,9 @@
-r"""Arguments that stand in the text as JSON, passed on as they come.
+r"""Streams JSON arguments from the text, verbatim except for repairs (R3 of dialect-rules.md).
 
-Rule of this file: R3 of dialect-rules.md. The text of the arguments is the model's own: it is not parsed and written anew, only
-followed, to find the brace that closes it. What JSON forbids inside a string is escaped: raw control characters, and backslashes
-in front of what JSON has no escape for (`"\d+"`, `"echo \$HOME"`), and quotes that nothing follows which may follow a string
-(`"say "b" now"`). Of what it forbids elsewhere, a comma that nothing comes behind goes, and so does a comment; Python's words and
-strings become its own, a name gets its quotes, and brackets that a token for the end leaves open are closed.
+The text is followed, not parsed and serialized again, to find the closing brace. Repairs inside strings: raw control characters,
+backslashes before characters without a JSON escape (`"\d+"`, `"echo \$HOME"`), and quotes that cannot end the string
+(`"say "b" now"`) are escaped. Repairs outside strings: trailing commas and comments are dropped, Python's words and strings are
+converted, names get quotes, and brackets that are open at an end token are closed.
 """
 
 import re
@@ -36,15 +35,19 @@ MAX_SCALAR = 4096
 _BRACES = re.compile(r"[}\s]*")
 
 _OBJECT = frozenset({"object"})
-MOST_STRINGS = 4
-"""Strings within one another, the innermost an object: nobody was seen to put it in more than two."""
+MAX_NESTED_STRINGS = 4
+"""Nested JSON strings around an object; models were seen to write up to two."""
 
 
 def read_arguments(reader: "MarkupParser", commit: Callable[[], None], stops: tuple[str, ...]) -> Reading[bool]:
-    """Reads the arguments of a call whose header has been read; `commit` starts the call.
+    """Parses the arguments of a call after its header. Returns False if there are none, so that this is not a call.
 
-    An object streams; `null`, and nothing before one of `stops`, are `{}`; a string that holds an object is that object (R5).
-    False if none of these stands here: then it was no call.
+    An object streams. `null`, or one of `stops` at once, means `{}`; a string with an object in it is that object (R5).
+
+    Args:
+        reader: The parser.
+        commit: Starts the call.
+        stops: The tokens that end the call.
     """
     scanner = reader.scanner
     yield from scanner.blanks()
@@ -80,14 +83,18 @@ def read_arguments(reader: "MarkupParser", commit: Callable[[], None], stops: tu
 
 
 def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str], None]) -> Reading[bool]:
-    """Emits the text of the object that begins here, as it comes, up to the brace that closes it.
+    """Streams the text of an object up to its closing brace. Returns False if the object is cut off.
 
-    Brackets that are open are closed where one of `stops`, or the end of an array around the object, follows a value. False if
-    the object breaks off otherwise, as at the end of the text.
+    Open brackets are closed where one of `stops`, or the end of an array around the object, follows a value.
+
+    Args:
+        scanner: The scanner, at the opening brace.
+        stops: The tokens that end the call.
+        emit: Receives the text.
     """
     brackets: list[str] = []
-    before = ""  # the last character outside of strings that is no blank
-    in_string = odd = False  # odd: there are quotes in strings that were not escaped
+    before = ""  # the last character outside strings that is not a blank
+    in_string = odd = False  # odd: a string had an unescaped quote in it
     begins = "<[" if any(stop.startswith("[") for stop in stops) else "<"
     while True:
         text, at = scanner.text, scanner.pos
@@ -110,7 +117,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                     if cut := ends is None:
                         at -= 1
                         break
-                    if not ends:  # it stands in the string
+                    if not ends:  # the quote is part of the string
                         pieces += text[sent : at - 1], '\\"'
                         sent, odd = at, True
                         continue
@@ -126,7 +133,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                 if character in "{[":
                     brackets.append(character)
                 elif character in "}]":
-                    if character == "]" and "[" not in brackets:  # it ends what the object stands in
+                    if character == "]" and "[" not in brackets:  # it ends the array around the object
                         at -= 1
                         around = True
                         break
@@ -146,11 +153,11 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                 sent = at
             elif at < size and text[at] in json_text.ESCAPED:
                 at += 1
-            elif at < size:  # it escapes nothing: it was to be one itself; but for an apostrophe, which needs none
+            elif at < size:  # an invalid escape: the backslash is literal, except before an apostrophe, which needs none
                 pieces += text[sent : at - (text[at] == "'")], "" if text[at] == "'" else "\\"
                 sent = at
             else:
-                at -= 1  # the escape is cut: it waits for its second half
+                at -= 1  # the rest of the escape has not arrived yet
                 break
         scanner.pos = at
         emit("".join((*pieces, text[sent:at])))
@@ -163,7 +170,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             if not (yield from quoted.read_string(scanner, "'", emit, escapes=True)):
                 return False
             before = '"'
-        elif at < size and not (in_string or cut):  # a "<", which JSON has no use for here, or a "[" that may be one of `stops`
+        elif at < size and not (in_string or cut):  # a "<", which JSON does not allow here, or a "[" that may be one of `stops`
             if (yield from scanner.ahead(stops)):
                 return _close(brackets, before, emit)
             begin = scanner.text[scanner.pos]
@@ -181,7 +188,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
 
 
 def _close(brackets: list[str], before: str, emit: Callable[[str], None]) -> bool:
-    """Closes the brackets that are open behind a value. Whether there is one."""
+    """Closes the open brackets after a value. Returns False if the last character does not end a value."""
     if before in (":", ",", "<", ""):
         return False
     emit("".join("}" if bracket == "{" else "]" for bracket in reversed(brackets)))
@@ -189,9 +196,17 @@ def _close(brackets: list[str], before: str, emit: Callable[[str], None]) -> boo
 
 
 def _ends_string(text: str, at: int, bracket: str, stops: tuple[str, ...], *, ended: bool, odd: bool) -> bool | None:
-    """Whether the quote in front of `at` ends the value that it stands in; None: more text tells.
+    """Whether the quote before `at` ends its string; None if more text is needed.
 
-    It does if what follows can follow a value: else it was to be escaped. `odd`: others were; then a comma is not proof enough.
+    It does if the text after it can follow a value; otherwise it is an unescaped quote in the string.
+
+    Args:
+        text: The text.
+        at: The position after the quote.
+        bracket: The innermost open bracket.
+        stops: The tokens that end the call.
+        ended: Whether the text is complete.
+        odd: Whether there were unescaped quotes, so that a comma alone does not prove the end.
     """
     match = _BLANKS.match(text, at)
     assert match
@@ -199,7 +214,7 @@ def _ends_string(text: str, at: int, bracket: str, stops: tuple[str, ...], *, en
     follows = text[at : at + 1]
     if not follows:
         return True if ended else None
-    if follows in "}]" or follows.isspace():  # more blanks than are read
+    if follows in "}]" or follows.isspace():  # more blanks than the pattern matches
         return True
     if follows == ",":
         match = _BLANKS.match(text, at + 1)
@@ -221,7 +236,7 @@ def _ends_string(text: str, at: int, bracket: str, stops: tuple[str, ...], *, en
 
 
 def _stands(options: tuple[str, ...], text: str, at: int, *, ended: bool) -> bool | None:
-    """Whether one of the options stands at a place; None: more text tells."""
+    """Whether one of the options is at a position; None if more text is needed."""
     if text.startswith(options, at):
         return True
     if ended or len(text) - at >= max(map(len, options), default=0):
@@ -231,19 +246,19 @@ def _stands(options: tuple[str, ...], text: str, at: int, *, ended: bool) -> boo
 
 
 def _matches(pattern: re.Pattern[str], text: str, at: int, *, ended: bool) -> bool | None:
-    """Whether a pattern matches here, whose first group is there only then; None: more text tells."""
+    """Whether the first group of a pattern matches at a position; None if more text is needed."""
     match = pattern.match(text, at)
     assert match
     return None if match.end() == len(text) and not ended and match[1] is None else match[1] is not None
 
 
 def _as_json(text: str, at: int, *, ended: bool, broken: bool) -> tuple[str | None, int]:
-    """What begins here, be it a comma, a word or a comment, as JSON has it, and where it ends; None: it is not told yet."""
+    """The JSON for a comma, word or comment at a position, and its end; None for the JSON if more text is needed."""
     if text[at] == ",":
-        behind = _BLANKS.match(text, at + 1)
-        assert behind
-        if behind.end() < len(text):
-            return "" if text[behind.end()] in "}]" else ",", at + 1
+        blanks = _BLANKS.match(text, at + 1)
+        assert blanks
+        if blanks.end() < len(text):
+            return "" if text[blanks.end()] in "}]" else ",", at + 1
         return ("," if broken else "", at + 1) if ended else (None, at)
     if text[at] in "/#":
         begins = _stands(_COMMENTS, text, at, ended=ended)
@@ -254,17 +269,17 @@ def _as_json(text: str, at: int, *, ended: bool, broken: bool) -> tuple[str | No
         return (None, at) if not ended and begins is not False else (text[at], at + 1)
     word = _WORD.match(text, at)
     assert word
-    behind = _BLANKS.match(text, word.end())
-    assert behind
-    if behind.end() == len(text) and not ended:
+    blanks = _BLANKS.match(text, word.end())
+    assert blanks
+    if blanks.end() == len(text) and not ended:
         return None, at
-    if text[behind.end() : behind.end() + 1] == ":":
+    if text[blanks.end() : blanks.end() + 1] == ":":
         return json_text.quote(word.group()), word.end()
     return json_text.WORDS.get(word.group(), word.group()), word.end()
 
 
 def surplus(reader: "MarkupParser", stops: tuple[str, ...]) -> Reading[None]:
-    """Swallows surplus braces between complete arguments and what ends the call, be it the end of the text."""
+    """Drops surplus braces between complete arguments and the end of the call or of the text."""
     scanner = reader.scanner
     if (yield from scanner.peek()) != "}":
         return
@@ -277,7 +292,7 @@ def surplus(reader: "MarkupParser", stops: tuple[str, ...]) -> Reading[None]:
 
 
 def follow_value(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str], None]) -> Reading[bool]:
-    """Emits the text of the JSON value that begins here; objects and arrays as they come. False if it is broken off."""
+    """Emits the text of a JSON value; objects and arrays stream. Returns False if the value is cut off."""
     begin = yield from scanner.peek()
     if begin and begin in "{[":
         return (yield from follow_object(scanner, stops, emit))
@@ -291,7 +306,7 @@ def follow_value(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str],
 
 
 def read_string(scanner: Scanner, *, python: bool = False) -> Reading[str | None]:
-    """The value of a JSON string that begins here, or of one in Python's quotes; None if none does, or it breaks off."""
+    """The value of a JSON string, or with `python` of one in single quotes; None if there is none, or if it is cut off."""
     text = yield from _string(scanner, python=python)
     if text is None:
         return None
@@ -303,7 +318,7 @@ def read_string(scanner: Scanner, *, python: bool = False) -> Reading[str | None
 
 
 def _string(scanner: Scanner, *, python: bool) -> Reading[str | None]:
-    """The text of a JSON string, quotes and all, what JSON forbids in it escaped."""
+    """The text of a JSON string with its quotes, and with characters that JSON forbids escaped."""
     begin = yield from scanner.peek()
     if begin != '"' and not (python and begin == "'"):
         return None
@@ -333,9 +348,9 @@ def _string(scanner: Scanner, *, python: bool) -> Reading[str | None]:
 
 
 def object_in(value: Any) -> str | None:
-    """The JSON of the object that a string holds: as JSON or Python has it, or in a string again. `{}` for null or nothing."""
+    """The JSON of the object in a string: JSON, a Python dict, or a string with one again. `{}` for null or an empty string."""
     text = "{}"
-    for _ in range(MOST_STRINGS):
+    for _ in range(MAX_NESTED_STRINGS):
         if not isinstance(value, str):
             break
         text = value.strip() or "null"

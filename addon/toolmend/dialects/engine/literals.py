@@ -1,10 +1,11 @@
-"""Arguments in a notation that is not JSON, told as JSON while they come.
+"""Converts arguments in other notations than JSON to JSON incrementally.
 
     path="a.md", tags=('x', None))      limit:20,path:<|"|>a.md<|"|>}      →      {"path": "a.md", "tags": ["x", null]}
 
-Rule of this file: one pass, no recursion. Open brackets stand on a stack and strings pass piece by piece, so a delta costs the
-same however long or deep the arguments are. Nothing is computed but what the notation says: quotes make a string, a number stays
-as it was written. What is no literal (a call, a sum, a name in front of a bracket) ends the reading: it was code.
+1. One pass without recursion: open brackets are on a stack and strings stream, so the cost of a delta does not depend on the
+   length or depth of the arguments.
+2. Nothing is evaluated: quotes make a string, and a JSON number is copied. Anything that is not a literal (a call, a sum, a name
+   before a bracket) is code, and ends parsing.
 """
 
 import re
@@ -28,12 +29,16 @@ _WORD = re.compile(r"[^\s,;=()\[\]{}\"']*")
 
 @value
 class Notation:
-    """How values are written.
+    """A notation for values.
 
-    quotes: what strings with Python's escapes stand between. raw: what strings without any do. brackets: those that open
-    objects ("{"), lists and tuples. separators: between a key and its value. free: a value without quotes may be any text
-    up to the next key; else it is one word. flags: a key may be written `--key`, without a separator, and members need no
-    comma between them.
+    Attributes:
+        quotes: The quotes of strings with Python's escapes.
+        brackets: The brackets that open objects ("{"), lists and tuples.
+        separators: The strings between a key and its value.
+        raw: The tokens around strings without escapes.
+        free: Whether an unquoted value may be any text up to the next key; otherwise it is one word.
+        flags: Whether a key may be written `--key` without a separator, and members without commas between them.
+        key: The pattern of an unquoted key.
     """
 
     quotes: tuple[str, ...]
@@ -46,18 +51,19 @@ class Notation:
 
     @property
     def strings(self) -> tuple[str, ...]:
-        """What a string can begin with."""
+        """The tokens that can begin a string."""
         return self.raw + self.quotes
 
 
 _ENDS = {"{": "}", "[": "]", "(": ")"}
-_BEHIND = ("", " ", "\t", "\r", "\n", "<", "}", ")")
+_AFTER_CALL = ("", " ", "\t", "\r", "\n", "<", "}", ")")
+"""Characters that can follow a call."""
 _BEGINS = {end: begin for begin, end in _ENDS.items()}
 
 
 @mutable
 class _Level:
-    """An open bracket: what closes it, what stands between its keys and values (nothing: it has no keys)."""
+    """An open bracket: its closing bracket, and the separators of its keys and values (none: it has no keys)."""
 
     end: str
     separators: tuple[str, ...]
@@ -67,10 +73,15 @@ class _Level:
 
 @mutable
 class Literals:
-    """Reads the arguments of one call, and emits them as JSON text.
+    """Parses the arguments of one call and emits them as JSON text.
 
-    stops: tokens that end a call: brackets that are open there are closed. declared: the names that the arguments can have,
-    if these are known; texts: those whose values are strings even where no quotes say so.
+    Attributes:
+        scanner: The scanner.
+        notation: The notation.
+        emit: Receives the JSON text.
+        stops: Tokens that end a call; open brackets are closed there.
+        declared: The parameters that the tool declares, if known.
+        texts: The parameters whose values are strings even without quotes.
     """
 
     scanner: Scanner
@@ -79,12 +90,12 @@ class Literals:
     stops: tuple[str, ...] = ()
     declared: Container[str] = ()
     texts: Container[str] = ()
-    _key: str = ""  # the last one, if it stood without quotes
+    _key: str = ""  # the last key, if it had no quotes
 
     def read(self, end: str, separators: tuple[str, ...]) -> Reading[bool]:
-        """Reads members up to the bracket that is their `end`; the one that opens them has been read.
+        """Parses members after the opening bracket, up to the bracket `end`.
 
-        False if they are broken off, or are no literals.
+        Returns False if they are cut off, or are not literals.
         """
         scanner, notation, emit = self.scanner, self.notation, self.emit
         levels = [_Level(end, separators)]
@@ -94,7 +105,7 @@ class Literals:
             yield from scanner.blanks()
             if (yield from scanner.literal((level.end,))):
                 if level.end == ")" and not level.separators and level.size == 1 and not level.comma:
-                    return False  # brackets around an expression, no tuple
+                    return False  # parentheses around an expression, not a tuple
                 emit("}" if level.separators else "]")
                 levels.pop()
                 if not levels:
@@ -153,14 +164,14 @@ class Literals:
         return (yield from read_string(self.scanner, opener, self.emit, escapes=opener in self.notation.quotes))
 
     def _word(self) -> Reading[bool]:
-        """Reads a number or a word. Whether one stands here."""
+        """Parses a number or a word. Returns whether there is one."""
         word = yield from self._run(_WORD, MAX_WORD)
         if word:
             self.emit(scalar(word) or json_text.quote(word))
         return bool(word)
 
     def _run(self, pattern: re.Pattern[str], limit: int) -> Reading[str | None]:
-        """`Scanner.run`; no step is made where it finds too much: that is text behind a call that is broken off."""
+        """`Scanner.run`, without moving the scanner if the run is too long: that is text after a call that was cut off."""
         scanner = self.scanner
         back = scanner.pos - scanner.start
         found = yield from scanner.run(pattern, limit)
@@ -169,9 +180,12 @@ class Literals:
         return found
 
     def _text(self, level: _Level, *, top: bool, plain: bool) -> Reading[bool]:
-        """Reads a value without quotes: up to the bracket that closes the level, or a comma with a key behind it.
+        """Parses an unquoted value up to the closing bracket of the level, or a comma before a key.
 
-        If it is `plain`, it is a string, and brackets with something right behind them belong to it.
+        Args:
+            level: The innermost open bracket.
+            top: Whether that is the bracket of the call.
+            plain: Whether the value is a string, so that brackets with text directly after them belong to it.
         """
         scanner = self.scanner
         marks = (",", level.end, _BEGINS[level.end], *self.stops)
@@ -184,7 +198,7 @@ class Literals:
             size += end - scanner.pos
             scanner.pos = end
             if end == len(scanner.text):
-                if scanner.ended:  # nobody takes what there is of it for a whole value
+                if scanner.ended:  # without the closing quote no client takes it for a complete value
                     self.emit(json_text.quote("".join(pieces))[:-1])
                     return False
                 self.emit("")
@@ -211,14 +225,14 @@ class Literals:
         return True
 
     def _is_inside(self) -> Reading[bool]:
-        """Whether the bracket that stands here is text, as in `"}"`: something follows that does not follow a call."""
+        """Whether the bracket at the scanner's position is text, as in `"}"`: the character after it does not follow a call."""
         self.scanner.pos += 1
-        behind = yield from self.scanner.peek()
+        follows = yield from self.scanner.peek()
         self.scanner.pos -= 1
-        return behind not in _BEHIND
+        return follows not in _AFTER_CALL
 
     def _next_follows(self, level: _Level, *, literal: bool, top: bool) -> Reading[bool]:
-        """Whether the comma that stands here ends the value in front of it, which is a `literal` or text."""
+        """Whether the comma at the scanner's position ends the value before it, which is a `literal` or text."""
         if literal or not level.separators:
             return True
         scanner = self.scanner
@@ -238,10 +252,8 @@ class Literals:
         return key in self.declared if top and self.declared else _IDENTIFIER.fullmatch(key) is not None
 
 
-
-
 def scalar(word: str) -> str | None:
-    """The JSON of a number or of a word like None; None if it is neither. A JSON number stays as it is written."""
+    """The JSON of a number or of a word such as `None`; None for anything else. A JSON number is returned unchanged."""
     if word in json_text.WORDS:
         return json_text.WORDS[word]
     if _NUMBER.fullmatch(word):

@@ -1,11 +1,10 @@
-"""Finds the calls in the text of one choice: the one engine behind all dialects.
+"""The incremental parser for the text of one choice, shared by all dialects.
 
-    reader.feed(piece) -> ops        what is decided: emitter.py
-    reader.close()     -> ops
+    parser.feed(piece) -> ops        see emitter.py
+    parser.close()     -> ops
 
-Rule of this file: nothing is decided before it is sure. From the first character that can begin a call the text is held until a
-dialect commits (the header is complete, the name valid, the body begun as it must); if none does, one character is text and
-reading goes on behind it.
+From the first character that can begin a call, text is held until a dialect commits: the header is complete, the name is valid,
+and the body has begun as required. If no dialect commits, one character is emitted as text and parsing continues after it.
 
 Rules of dialect-rules.md: R1 commit point, R7 missing ends, R9 wrappers, R10 text around calls, R15 code.
 """
@@ -27,20 +26,27 @@ from .markdown_context import WORD
 from .opener_index import OpenerIndex
 
 MAX_HELD = 1024 * 1024
-"""Characters that are held for what is not certain yet: no tool call seen in the wild comes near it."""
+"""Characters that are held while undecided: much more than any tool call seen in the wild."""
 
 MAX_ASIDE = 200
 """Characters of text between a wrapper and the call in it: a sentence or two."""
 
 
 _WORDS = re.compile(r"[^<>{}\[\]\"`]*")
-"""Text without what a call begins with, or quotes."""
+"""Text without quotes and without characters that begin a call."""
 
 
 class MarkupParser(Emitter):
-    """The reader of one choice. A dialect reads through `scanner`, and tells what it found.
+    """Parses the text of one choice. A dialect reads from `scanner` and reports calls to the methods of Emitter.
 
-    `begins`: how the text begins, as far as that is known. `whole`: all of it comes at once.
+    Args:
+        words: The openers to search for.
+        tools: The tools that the request offers.
+        choice: The index of the choice.
+        new_id: Returns a new call id.
+        fired: Called with the name of each rule that fires.
+        begins: How the text begins, as far as it is known.
+        whole: Whether all text is fed at once.
     """
 
     def __init__(
@@ -56,19 +62,24 @@ class MarkupParser(Emitter):
     ) -> None:
         super().__init__(tools, choice, new_id, fired, begins, whole=whole)
         self._openers = words
-        self._at_start = words if words is not words.rest else None  # what to look for until the message has begun
-        self.followed = self.again = 0  # how far values were read that might be a call's, and how many within that
-        self.unended = 0  # values of XML elements that were read up to the end of the text
+        self._at_start = words if words is not words.rest else None  # the openers until the message has begun
+        self.followed = self.again = 0  # how far values of possible calls were parsed, and how many of them within that text
+        self.unended = 0  # number of XML values that were parsed to the end of the text
         self._in_call = self._idle = False
         self._reading = self._read()
 
     @property
     def in_call(self) -> bool:
-        """Whether text is held because it looks like a call: more than the beginning of an opener."""
+        """Whether text is held as a possible call, not only as a prefix of an opener."""
         return self._in_call or self.tentative is not None or bool(self.undecided and self.undecided.ops)
 
     def text_state(self, *, reasoning: bool, held: bool) -> TextState | None:
-        """How such text goes on. `held`: it leaves later, so it may be undecided, or told late."""
+        """The state in which text of this kind changes nothing, or None.
+
+        Args:
+            reasoning: Whether the text is reasoning.
+            held: Whether the output is held anyway, so that undecided and deferred text is allowed.
+        """
         if reasoning is not self.reasoning:
             return None
         if not (self._stays(reasoning=reasoning) if held else self.tentative is None and self.undecided is None):
@@ -82,16 +93,17 @@ class MarkupParser(Emitter):
         return self._openers.text_state if rests else None
 
     def _stays(self, *, reasoning: bool) -> bool:
-        """Whether no more of such text ends a doubt, or is more than may be held."""
+        """Whether more text of this kind neither triggers a decision nor exceeds MAX_HELD."""
         if self.tentative and not (reasoning or self.thinking or self.undecided):
             return False
-        if (self.tentative or self.undecided) and not self.committed:  # it ends within DOUBT characters
+        if (self.tentative or self.undecided) and not self.committed:  # decided within DOUBT characters
             return False
-        late = sum(told.size for told in (self.undecided, self.tentative and self.tentative.deferred) if told)
+        deferred = (self.undecided, self.tentative and self.tentative.deferred)
+        late = sum(ops.size for ops in deferred if ops)
         return len(self.scanner.text) - self.scanner.start + late + ROOM <= MAX_HELD
 
     def passes(self, piece: str, reasoning: bool = False) -> bool:
-        """Whether the next text is just text: nothing is held, and nothing in it can begin a call. Then it has been read."""
+        """Consumes the next piece and returns True if it is only text: nothing is held, and nothing in it can begin a call."""
         if not self._idle or self.thinking or self.tentative or self.undecided is not None or self.open[0]:
             return False
         if reasoning is not self.reasoning or (self.speaking and reasoning):
@@ -104,7 +116,7 @@ class MarkupParser(Emitter):
         return True
 
     def _choose(self, *, reasoning: bool) -> None:
-        """What counts only where the message begins is not looked for behind that, or in reasoning."""
+        """Selects the openers: those that count only at the beginning of the message are dropped after it, and in reasoning."""
         assert self._at_start
         if not self.places[False].message_start:
             self._openers, self._at_start = self._at_start.rest, None
@@ -112,7 +124,7 @@ class MarkupParser(Emitter):
             self._openers = self._at_start.rest if reasoning else self._at_start
 
     def feed(self, piece: str, reasoning: bool = False) -> list[Op]:
-        """The next text of the choice: content, or what the upstream calls reasoning."""
+        """Returns the ops for the next text of the choice; `reasoning`: the upstream sent it as reasoning."""
         self.ops = []
         if self.tentative and not reasoning and not self.thinking and not self.undecided and piece.strip():
             self._give_up_doubt()
@@ -124,20 +136,20 @@ class MarkupParser(Emitter):
         if reasoning is not self.reasoning:
             self.reasoning = reasoning
             self.border = len(self.scanner.text) - len(piece)
-            if self.channels:  # the upstream tells the channels apart itself
+            if self.channels:  # the upstream separates the channels itself
                 self.thinking = self.speaking = False
         self._advance()
         return self.ops
 
     def native(self, *, begins: bool) -> list[Op]:
-        """A call of the upstream's own comes: what looked like calls in the reasoning were thoughts.
+        """Returns the ops for a native call of the upstream: tentative calls in reasoning become text.
 
-        Where one `begins`, a call that is open is over: the text behind is no more of its arguments.
+        `begins`: the native call begins, which ends an open call of the text: later text is not part of its arguments.
         """
         self.ops = []
         self.native_calls += begins
         if begins and self.tentative and self.undecided and not self.whole:
-            self.decide_content()  # nothing shows that it is a thought
+            self.decide_content()  # nothing indicates reasoning
         if self.tentative:
             self._give_up_doubt()
         elif begins and self.committed:
@@ -153,19 +165,19 @@ class MarkupParser(Emitter):
         return self.ops
 
     def _only_a_wrapper(self) -> bool:
-        """Whether what is held is the beginning or the end of a wrapper on a line of its own, and nothing else."""
+        """Whether only the begin or end tag of a wrapper, on a separate line, is held."""
         held = self.scanner.text[self.scanner.start :].rstrip()
         if not self._openers.leftovers or held not in self._openers.around:
             return False
         return self.place.line_start and not self.place.in_code
 
     def close(self, *, cut: bool = False) -> list[Op]:
-        """The text is over, for now: a choice that goes on behind its end starts afresh. `cut`: more would have come."""
+        """Returns the ops at the end of the text and resets the parser. `cut`: the stream was cut off."""
         self.ops = []
         self._read_to_the_end(broken=cut)
         self._show_end(cut=cut)
         if cut and not self.undecided:
-            self.guess = None  # a thought that was cut off
+            self.guess = None  # reasoning that was cut off
         self.confirm_calls()
         self.decide_content()
         self.open = (None, ())
@@ -175,7 +187,7 @@ class MarkupParser(Emitter):
         return self.ops
 
     def give_up(self) -> list[Op]:
-        """More events are held than may be: what is not certain is text. What surely is a call goes on."""
+        """Returns the ops when too many events are held: undecided text is emitted, a committed call continues."""
         self.ops = []
         self.fired("hold_limit")
         if self.undecided:
@@ -225,16 +237,16 @@ class MarkupParser(Emitter):
 
     def _read(self) -> Generator[None, None, None]:
         scanner = self.scanner
-        behind: Dialect | None = None  # the text stands right behind a call of this dialect
+        called: Dialect | None = None  # the scanner is directly after a call of this dialect
         while True:
-            if behind:
+            if called:
                 yield from scanner.blanks()
-                if closer := (yield from scanner.literal(behind.closers)):
-                    self._take_closer(closer)
+                if closer := (yield from scanner.literal(called.closers)):
+                    self._drop_closer(closer)
                     continue
                 rest = scanner.text[scanner.pos :]
-                if not rest or (scanner.ended and len(rest) > 1 and any(end.startswith(rest) for end in behind.closers)):
-                    scanner.pos += len(rest)  # nothing more, or the beginning of an end token that the stream was cut in
+                if not rest or (scanner.ended and len(rest) > 1 and any(end.startswith(rest) for end in called.closers)):
+                    scanner.pos += len(rest)  # the end of the text, or an end token that was cut off
                     self.drop_markup()
                     return
             if self._at_start:
@@ -244,7 +256,7 @@ class MarkupParser(Emitter):
                 continue
             if match is None:
                 self.emit_text(len(scanner.text))
-                behind = None
+                called = None
                 if scanner.ended:
                     return
                 self._idle = True
@@ -253,21 +265,21 @@ class MarkupParser(Emitter):
                 continue
             if match.start() > scanner.pos:
                 self.emit_text(match.start())
-                behind = None
+                called = None
             found = match.group()
             if self.place.in_word and self._openers.only_words(found):
                 self.emit_text(scanner.pos + 1)
             elif found not in self._openers.whole and not scanner.ended and match.end() == len(scanner.text):
-                yield  # what stands here may become an opener
+                yield  # a prefix of an opener
             else:
-                behind = yield from self._call(found)
-                if not behind:
+                called = yield from self._call(found)
+                if not called:
                     self.emit_text(scanner.pos + 1)
 
     def _end_of_wrapper(self, before: int) -> Reading[bool]:
-        """Swallows the end of the open wrapper, if it stands at `before`, where an opener may be, or in the text up to there.
+        """Drops the end tag of the open wrapper if it is in the text up to `before`, where an opener may begin.
 
-        Whether something was decided, or more text came.
+        Returns whether anything was emitted, or more text arrived.
         """
         scanner = self.scanner
         ends = self.open[1]
@@ -280,20 +292,20 @@ class MarkupParser(Emitter):
         held = len(scanner.text) - scanner.start
         closer = yield from scanner.literal(ends)
         if closer:
-            self._take_closer(closer)
+            self._drop_closer(closer)
         elif opener_here:
-            return len(scanner.text) - scanner.start > held  # more text came, so it is looked at again
+            return len(scanner.text) - scanner.start > held  # with more text, the search has to start again
         else:
             self.emit_text(scanner.pos + 1)
         return True
 
-    def _take_closer(self, closer: str) -> None:
+    def _drop_closer(self, closer: str) -> None:
         self.drop_markup()
         if closer in self.open[1]:
             self.open = (None, ())
 
     def _call(self, found: str) -> Reading[Dialect | None]:
-        """Reads a call that may begin at scanner.pos, with what was `found` there. The dialect that it was of, or None."""
+        """Parses a call that may begin at scanner.pos with the opener prefix `found`. Returns its dialect, or None."""
         offset = self.scanner.pos - self.scanner.start
         dialect = yield from self._call_here(found)
         if dialect is None and found in self._openers.wrappers and not self.place.in_code:
@@ -304,11 +316,11 @@ class MarkupParser(Emitter):
         return dialect
 
     def _call_here(self, found: str) -> Reading[Dialect | None]:
-        """Reads a call that begins at scanner.pos."""
+        """Parses a call that begins at scanner.pos, without a wrapper of another dialect."""
         scanner = self.scanner
         offset = scanner.pos - scanner.start
         candidates = self._openers.openers_of(found)
-        candidates.sort(key=lambda candidate: candidate[1] is not self.open[0])  # whose wrapper is open comes first
+        candidates.sort(key=lambda candidate: candidate[1] is not self.open[0])  # the dialect of the open wrapper first
         for opener, dialect in candidates:
             if not self._may_stand_here(dialect, opener):
                 continue
@@ -321,13 +333,18 @@ class MarkupParser(Emitter):
         return None
 
     def opens_wrapper(self, tag: str) -> bool:
-        """Whether a tag is the beginning of a wrapper that a dialect knows."""
+        """Whether a tag is the begin tag of a known wrapper."""
         return tag in self._openers.wrappers
 
     def call_in(self, wrapper: int, ends: tuple[str, ...]) -> Reading[Dialect | None]:
-        """Reads a call of any dialect behind a wrapper of so many characters, with a few words in front of it or none.
+        """Parses a call of any dialect after a wrapper, possibly with a few words before the call.
 
-        `ends`: what ends the wrapper. It may have ended already: some models write an empty one first.
+        Args:
+            wrapper: Characters of the wrapper's begin tag.
+            ends: The wrapper's end tags. One may come first: some models write an empty wrapper.
+
+        Returns:
+            The dialect of the call, or None.
         """
         scanner, index = self.scanner, self._openers
         yield from scanner.blanks()
@@ -354,14 +371,14 @@ class MarkupParser(Emitter):
 
     @property
     def _wrapper(self) -> str:
-        """The wrapper in front of the call that may begin."""
+        """The wrapper before the possible call."""
         scanner = self.scanner
         return scanner.text[scanner.start : scanner.start + self.aside[0]].rstrip()
 
     def _may_stand_here(self, dialect: Dialect, opener: str) -> bool:
-        """Whether a call of this dialect can stand here."""
+        """Whether a call of this dialect is possible at the scanner's position."""
         if self.aside[0] and isinstance(dialect, Leftovers | ReasoningTags | RoleTokens):
-            return False  # a wrapper without a call is text, and so is what stands in it
+            return False  # a wrapper without a call is text, with everything in it
         if opener in dialect.inner and self.open[0] is not dialect and self._wrapper not in dialect.wrappers:
             return False
         if dialect is self.channels:

@@ -1,4 +1,4 @@
-"""Names of tools as models write them."""
+"""Tool names in markup."""
 
 from typing import TYPE_CHECKING
 
@@ -7,5 +7,5 @@ if TYPE_CHECKING:
 
 
 def bare_name(reader: "MarkupParser", header: str) -> str:
-    """A name without the `functions.` that some templates put in front, unless a tool is offered under just that name."""
+    """The name without the prefix `functions.` of some templates, unless an offered tool has exactly that name."""
     return header if header in reader.tools.schemas else header.removeprefix("functions.")

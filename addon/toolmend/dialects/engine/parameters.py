@@ -1,9 +1,9 @@
-"""Arguments that stand in tags of their own, one per parameter, as JSON.
+"""Converts arguments in tags, one per parameter, to JSON.
 
     <parameter=path>a.md</parameter><parameter=limit>20</parameter>   →   {"path": "a.md", "limit": 20}
 
-Rule of this file: the types of dialect-rules.md. A long value that can only be a string streams as it comes; others wait for
-their end, which value_text.py finds, and short ones for another value of the same name: the last one counts.
+Types follow dialect-rules.md. A long value that can only be a string streams. Other values are held until their end, which
+value_text.py finds; short ones also for another value of the same parameter, as the last one counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,15 +24,20 @@ if TYPE_CHECKING:
 CDATA = "<![CDATA["
 
 MAX_VALUES = 256
-"""Characters of values that are held while another value of the same name may come, which counts then: some lines."""
+"""Characters of values that are held, some lines, because a later value of the same parameter replaces an earlier one."""
 
 
 def read_parameters(
     reader: "MarkupParser", tags: Tags, name: str, commit: Callable[[], None], kind: "type[Values] | None" = None
 ) -> Reading[bool]:
-    """Reads the parameters of a call of tool `name`, whose header has been read; `commit` starts the call.
+    """Parses the parameters of a call after its header. Returns whether there was a call.
 
-    `kind`: how a value is read. Whether there was a call.
+    Args:
+        reader: The parser.
+        tags: The tags of parameter, call and wrapper.
+        name: The tool's name.
+        commit: Starts the call.
+        kind: The class that parses values.
     """
     scanner = reader.scanner
     stops = tags.ends + tags.begins
@@ -65,11 +70,11 @@ class Values(ValueText):
 
     def __init__(self, reader: "MarkupParser", tags: Tags, name: str) -> None:
         super().__init__(reader, tags, name)
-        self._held: dict[str, list[str]] = {}  # the JSON of values, and of each of them as an item of a list
-        self._sent = False  # arguments have been emitted
+        self._held: dict[str, list[str]] = {}  # name → JSON of the value, then JSON of each value as a list item
+        self._sent = False  # whether arguments have been emitted
 
     def next_header(self) -> Reading[tuple[str, str | None] | None]:
-        """The tag that begins the next parameter, after closing tags that have nothing to close; None if there is no more."""
+        """The name and type in the next parameter's tag, after unmatched closing tags; None if there is no more parameter."""
         scanner = self._reader.scanner
         if self.given:
             yield from self.stray()
@@ -85,7 +90,7 @@ class Values(ValueText):
                 return None
 
     def swallow_closers(self, outer: tuple[str, ...]) -> Reading[None]:
-        """Goes past closing tags that follow the call, up to those of the `outer` element."""
+        """Drops closing tags after the call, up to those of the `outer` element."""
         scanner = self._reader.scanner
         while True:
             offset = scanner.pos - scanner.start
@@ -98,7 +103,7 @@ class Values(ValueText):
             self._reader.drop_markup()
 
     def _swallow(self, *, text_may_follow: bool) -> Reading[bool]:
-        """Goes past a closing tag that is not exact, if one stands here."""
+        """Skips a damaged closing tag, if there is one at the scanner's position."""
         scanner = self._reader.scanner
         offset = scanner.pos - scanner.start
         closer = yield from read_closer(scanner, (self._tool, *self._foreign))
@@ -111,7 +116,7 @@ class Values(ValueText):
         return False
 
     def read(self, name: str, string: str | None) -> Reading[bool]:
-        """Reads the value of a parameter and emits it; without a name it is left out. False if the text ends before the value."""
+        """Parses a value and emits it, or drops it if `name` is empty. False if the text ends before the value."""
         tag = self._tag
         if (yield from self._reader.scanner.literal((CDATA,))):
             ends = (*tag.end, *(f"</{element}>" for element in (*PARAMETERS, *CALLS, name)))
@@ -127,7 +132,7 @@ class Values(ValueText):
         return whole
 
     def _repeated(self, name: str, string: str | None) -> Reading[bool]:
-        """Reads another value of a parameter: one more item of a list, or else the one that counts, if none has been sent."""
+        """Parses a repeated parameter: a further list item, or the value that replaces the earlier one if that is still held."""
         pieces: list[str] = []
         whole = yield from self._text(pieces.append)
         reader = self._reader
@@ -142,7 +147,7 @@ class Values(ValueText):
         return whole
 
     def _item(self, name: str, text: str) -> str:
-        """The JSON of one of the items that a parameter's values are."""
+        """The JSON of a value as a list item."""
         return to_json(text, types_of(items_of(self._properties.get(name), self._schema), self._schema))
 
     def _json(self, name: str, text: str, string: str | None) -> str:
@@ -157,9 +162,12 @@ class Values(ValueText):
         return string in ("true", "string") or (string is None and (schema is None or is_string(schema, self._schema)))
 
     def hold(self, name: str, json: str, items: Sequence[str] = ()) -> None:
-        """Holds a value that may come again: it is emitted once so much is held, or the call is over.
+        """Holds a value until MAX_VALUES characters are held, or the call ends.
 
-        `items`: what it is as the only item of a list, where its schema wants one.
+        Args:
+            name: The parameter's name.
+            json: The JSON of the value.
+            items: The JSON of the value as a list item, if the schema wants a list.
         """
         self.given.append(name)
         self._held[name] = [json, *items]
@@ -167,7 +175,7 @@ class Values(ValueText):
             self.emit_held()
 
     def emit_held(self) -> None:
-        """Emits the values that are held: one that stands alone as it is, several as the list."""
+        """Emits the held values; several values of one parameter as a list."""
         held, self._held = self._held, {}
         for name, (single, *items) in held.items():
             self.emit(self._key(name) + (f"[{', '.join(items)}]" if len(items) > 1 else single))
@@ -198,7 +206,7 @@ class Values(ValueText):
         return whole
 
     def _string_value(self, name: str) -> Reading[bool]:
-        """Reads a value that can only be a string: a long one is emitted as it comes."""
+        """Parses a value that can only be a string; a long one streams."""
         pieces: list[str] = []
         size = 0
 
@@ -222,7 +230,7 @@ class Values(ValueText):
         return whole
 
     def _key(self, name: str) -> str:
-        """The JSON in front of the next value."""
+        """The JSON before the next value."""
         key = (", " if self._sent else "{") + json_text.quote(name) + ": "
         self._sent = True
         return key
@@ -234,11 +242,11 @@ class Values(ValueText):
         self.emit(self._key(name) + json_text.quote("".join(pieces))[:-1])
 
     def _broken_off(self, name: str, pieces: list[str]) -> None:
-        """What there is of a value that was held for its end: it is not lost, and nobody takes it for a whole one."""
+        """Emits a value that was cut off, without its closing quote, so that no client takes it for a complete one."""
         self._begin(name, pieces)
 
     def _all_in_one(self, name: str, text: str, string: str | None) -> None:
-        """A parameter that the tool does not declare, called `arguments` or so: an object of declared ones is all of them."""
+        """Emits an undeclared parameter such as `arguments`: an object of declared parameters is the whole arguments object."""
         try:
             value = json_text.loads(text.encode())
         except ValueError:

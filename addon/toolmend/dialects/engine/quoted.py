@@ -1,9 +1,9 @@
-r"""Strings between quotes, told as JSON strings while they come.
+r"""Converts quoted strings to JSON strings incrementally.
 
-    'It\'s'   r"\d"   '''two lines'''   "\u00e9"        Python's, and JSON's where they are the same
-    <|"|>C:\new "x"<|"|>                                between tokens, where nothing is escaped
+    'It\'s'   r"\d"   '''two lines'''   "\u00e9"        Python strings, and JSON strings with the same syntax
+    <|"|>C:\new "x"<|"|>                                between tokens, without escapes
 
-Rule of this file: what has been read has been emitted, so a delta costs the same however long the string is.
+Parsed text is emitted at once, so the cost of a delta does not depend on the length of the string.
 """
 
 import re
@@ -19,9 +19,15 @@ PYTHON_QUOTES = tuple(prefix + quote for prefix in ("", "r", "R", "u", "U") for 
 
 
 def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, escapes: bool) -> Reading[bool]:
-    """Reads a string behind its `opener`: one of PYTHON_QUOTES, or without `escapes` any token. False if it is broken off.
+    """Parses a string after its opener. Returns False if the string is cut off.
 
-    A quote in front of a letter does not end it: that is an apostrophe without its backslash.
+    A quote before a letter does not end the string: it is an apostrophe without its backslash.
+
+    Args:
+        scanner: The scanner.
+        opener: One of PYTHON_QUOTES, or without `escapes` any token.
+        emit: Receives the JSON text.
+        escapes: Whether the string has Python's escapes.
     """
     quote = opener.lstrip("rRuU") if escapes else opener
     stops = openers((quote[0], "\\") if escapes else (quote,))
@@ -53,7 +59,7 @@ def read_string(scanner: Scanner, opener: str, emit: Callable[[str], None], *, e
                 emit('"')
                 return True
             _emit(emit, quote)
-        else:  # it only looked like the end
+        else:  # only a prefix of the end
             scanner.pos += 1
             _emit(emit, scanner.text[scanner.pos - 1])
 
@@ -67,7 +73,7 @@ def _unescaped_in_string(text: str) -> str:
 
 
 def _read_escape(scanner: Scanner) -> Reading[re.Match[str] | None]:
-    """Reads a backslash and what it escapes; None if that is cut off."""
+    """Parses an escape sequence; None if it is cut off."""
     while not scanner.ended and CUT_ESCAPE.match(scanner.text, scanner.pos):
         yield
     match = ESCAPE.match(scanner.text, scanner.pos)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
 
-MOST_CALLS = 64
+MAX_CALLS = 64
 """Calls in one wrapper that are read."""
 
 @value
@@ -106,7 +106,7 @@ class StrictDialect:
         """Reads calls up to the end of what they stand in. Whether that was there."""
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
-        for _ in range(MOST_CALLS):
+        for _ in range(MAX_CALLS):
             if not (yield from self.dialect.read(reader)):
                 return False
             name = reader.attempts[-1].name if reader.attempts else ""

@@ -1,4 +1,4 @@
-"""A tag: the tokens around a call, a wrapper or a parameter, each in all its spellings."""
+"""A tag: the tokens around a call, a wrapper or a parameter, with all spellings."""
 
 import re
 
@@ -17,7 +17,7 @@ _STRING = r"""(?:(?=(?:[^"']|"[^"]*"|'[^']*')*?\bstring\s*=\s*["']?(?P<string>tr
 ATTRIBUTE = re.compile(
     rf"""{_STRING}(?:{_OTHER}\s++)*?name\s*+=\s*+["']?\s*+(?P<name>{_WORD}(?:\s++{_WORD})*?)\s*["']?(?:\s++{_OTHER})*"""
 )
-"""`name="N"`, in double, single or no quotes, among other attributes in any order; DSML says with `string` whether the value is
+"""`name="N"`, in double, single or no quotes, with other attributes in any order. In DSML, `string` states whether the value is
 raw text or JSON."""
 
 
@@ -25,9 +25,11 @@ raw text or JSON."""
 class Tag:
     """`begin HEADER separator … end`.
 
-    `characters` are those that the header may consist of, `header` its pattern; it binds `name`, and for parameters it may
-    bind `string` (true or false); what it binds may be `escaped` as in XML. A separator or
-    end that has a newline more than another takes it with it.
+    Attributes:
+        begin, separator, end: The alternatives of each token; a longer one, such as one with a newline, has priority.
+        header: The pattern of the header. It binds `name`, and for parameters it may bind `string` (true or false).
+        characters: The characters that the header may consist of.
+        escaped: Whether the name has XML entities.
     """
 
     begin: tuple[str, ...] = ()
@@ -39,4 +41,4 @@ class Tag:
 
 
 NO_TAG = Tag()
-"""Where a dialect has none."""
+"""For dialects without such a tag."""

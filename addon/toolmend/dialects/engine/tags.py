@@ -1,7 +1,7 @@
-"""Dialects that are data: a call has one shape, `begin NAME separator BODY end`, in a wrapper or not; so has a parameter.
+"""Dialects as data: calls of the form `begin NAME separator BODY end`, with or without a wrapper; parameters have the same form.
 
-Rule of this file: it holds what all of them share (R1 commit point, R2 names, R7 missing ends, R9 wrappers and doubled openers
-of dialect-rules.md), so each is fixed once. What one model alone does stands in that model's file.
+The rules that all of these share are here: R1 commit point, R2 names, R7 missing ends, R9 wrappers and doubled openers of
+dialect-rules.md. Behaviour of a single model is in that model's file.
 """
 
 import re
@@ -27,15 +27,26 @@ MAX_HEADER = 512
 """Characters between the beginning of a tag and its separator."""
 
 MAX_OPENERS = 8
-"""Openers that are read as those of one call: more are text, or reading them again and again would cost their square."""
+"""Openers in a row of one call. More are text: parsing them again and again would take quadratic time."""
 
 _RESIDUE = re.compile(r"[^{\n]*")
-_TOKENS = re.compile(r"(?:<\|[^|<>]*\|>[\w.= -]*)+")  # each with a word or two behind it: `<|channel|>commentary to=f`
+_TOKENS = re.compile(r"(?:<\|[^|<>]*\|>[\w.= -]*)+")  # each with a word or two after it: `<|channel|>commentary to=f`
 
 
 @value
 class TagDialect:
-    """`parameter` is the tag of one parameter, where `arguments` is "parameters". `bare`: a call needs no wrapper."""
+    """A dialect of tags.
+
+    Attributes:
+        name: The name of the rule.
+        call: The tag of a call.
+        wrapper: The tag around calls.
+        arguments: The form of the body: a JSON object, parameters in tags, or an envelope with name and arguments.
+        parameter: The tag of a parameter.
+        bare: Whether a call may stand without its wrapper.
+        ambiguous: See Dialect.
+        place: See Dialect.
+    """
 
     name: str
     call: Tag
@@ -72,18 +83,18 @@ class TagDialect:
 
     @property
     def in_tags(self) -> bool:
-        """Whether arguments stand in tags of their own, and not in JSON."""
+        """Whether arguments are in tags, not in JSON."""
         return self.arguments == "parameters"
 
     def ends_of(self, text: str, _name: str) -> tuple[str, ...]:
-        """What ends the element that a text begins with, of a call of the tool of that name."""
+        """The end tags of the element (wrapper or call) that the text begins with; the second argument is the tool's name."""
         return self.wrapper.end if self.wrapper.begin and text.startswith(self.wrapper.begin) else self.call.end
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         wrapped = False
         last = found = yield from scanner.literal(self.openers)
-        for _ in range(MAX_OPENERS):  # a wrapper, or a second opener in front of the real one
+        for _ in range(MAX_OPENERS):  # a wrapper, or a second opener before the real one
             if not found:
                 break
             last = found
@@ -107,7 +118,7 @@ class TagDialect:
         return called
 
     def _foreign_end(self, reader: "MarkupParser") -> Reading[None]:
-        """Swallows a closing tag of something else between an envelope and its end."""
+        """Drops a closing tag of another element between an envelope and its end."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
         yield from scanner.blanks()
@@ -120,7 +131,7 @@ class TagDialect:
             scanner.pos = scanner.start + back
 
     def read_call(self, reader: "MarkupParser", header: str) -> Reading[bool]:
-        """Reads what follows a call's header. Whether there was a call."""
+        """Parses the text after a call's header. Returns whether there was a call."""
         identity = self.identify(reader, header)
         if identity is None:
             return False
@@ -128,7 +139,7 @@ class TagDialect:
         return (yield from self.read_body(reader, name, lambda: reader.start(self, id_, name)))
 
     def _read_empty(self, reader: "MarkupParser", header: str) -> Reading[bool]:
-        """Takes a tag that closes itself, `<function=get_time/>`, for a call without arguments."""
+        """Emits a call without arguments for a self-closing tag, `<function=get_time/>`."""
         identity = self.identify(reader, header.removesuffix("/"))
         if identity is None or identity[1] not in reader.tools:
             return False
@@ -139,18 +150,18 @@ class TagDialect:
         return True
 
     def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
-        """Reads the arguments of a call whose name is known."""
+        """Parses the arguments of a call and returns whether there was a call; `commit` starts it."""
         if self.arguments == "json":
             return (yield from read_arguments(reader, commit, self.closers + self.openers))
         return (yield from read_parameters(reader, Tags(self.parameter, self.call, self.wrapper), name, commit))
 
     def identify(self, reader: "MarkupParser", header: str) -> tuple[str, str] | None:
-        """The id and the name of the call that a header is of; None if it can be none."""
+        """The id and the name from a header; None if it is not the header of a call."""
         name = bare_name(reader, header)
         return (reader.new_id(), name) if reader.accepts(self, name) else None
 
     def _header(self, reader: "MarkupParser") -> Reading[str | None]:
-        """Reads what stands before the arguments; the tag's `name`, or None; with a slash after it if the tag closes itself."""
+        """Parses the text before the arguments. Returns its `name`, with a slash appended for a self-closing tag, or None."""
         scanner = reader.scanner
         text = yield from scanner.run(self.call.characters, MAX_HEADER)
         closed = ">" in self.call.separator and (text or "").rstrip().endswith("/")
@@ -164,7 +175,7 @@ class TagDialect:
             return header if header in reader.tools else None  # the tag has no end
         if not self.call.separator or (yield from scanner.literal(self.call.separator)):
             return header
-        if (yield from scanner.ahead(self.closers)):  # no separator, and no arguments either; prose may name both tokens
+        if (yield from scanner.ahead(self.closers)):  # neither separator nor arguments; prose may mention both tokens
             named = self.identify(reader, header)
             return header if named and named[1] in reader.tools else None
         match (yield from scanner.peek()):
@@ -175,7 +186,7 @@ class TagDialect:
         return None
 
     def _residue(self, scanner: Scanner) -> Reading[bool]:
-        """Goes past other tokens that got between a name and its separator (R2), if an object follows: less is no call."""
+        """Skips other tokens between a name and its separator (R2), if an object follows; otherwise there is no call."""
         residue = yield from scanner.run(_RESIDUE, MAX_HEADER)
         found = openers((*self.call.separator, *self.openers, *self.closers)).search(residue or "")
         if not residue or found is None or found.group() not in self.call.separator:

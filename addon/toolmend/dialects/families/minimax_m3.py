@@ -30,7 +30,7 @@ _P = "]<]minimax[>["
 _ELEMENT = re.compile(re.escape(_P) + r"<(/?)([^<>/\s]+)>")
 _NESTS = {"object", "array"}
 
-MOST_NESTED = 64
+MAX_NESTED = 64
 """Elements within one another that are told apart: no tool's arguments are so deep."""
 
 
@@ -143,7 +143,7 @@ def _tree(text: str) -> _Node:
                 names[node.name] -= 1
             names[name] -= 1
             node.inner_end, node.end = match.span()
-            if len(open_) <= MOST_NESTED:
+            if len(open_) <= MAX_NESTED:
                 open_[-1].children.append(node)
     return whole
 
