@@ -66,7 +66,6 @@ ASIDE = {
     "telemetry.meter:MeteredEvents.feed": "MemoryError",
     "recordings.write.recorder:Recorder.start": "the set-up is incomplete: MemoryError",
     "recordings.write.recorder:Recorder.put": "the set-up is incomplete: MemoryError",
-    "recordings.write.recorder:Recorder.add": "the recording failed: MemoryError",
     "recordings.write.recorder:LiveRecording.finish": "the recording was not finished: MemoryError",
     "recordings.write.folder:Folder.create": "recording incomplete: MemoryError",
     "recordings.write.folder:Folder.passed": "recording incomplete: MemoryError",

@@ -62,7 +62,7 @@ AT_ONCE = STAGES[0]
 
 RECORDING = [
     "toolmend.recordings.write.recorder:LiveRecording.passed@2",
-    "toolmend.recordings.write.recorder:Recorder.add@1",
+    "toolmend.recordings.write.recorder:Recorder.put@1",
     "toolmend.recordings.write.recorder:Recorder.put@2",
 ]
 EVENTS = [data for _, data in chunks(LEAK)]

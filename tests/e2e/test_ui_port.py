@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from toolmend.cli.launcher.proxy import Mitmdump
-from toolmend.recordings.write.watched import unwatch, watch
+from toolmend.recordings.write.ui_mark import mark, unmark
 
 
 class Page(BaseHTTPRequestHandler):
@@ -32,12 +32,12 @@ def test_ui_port_is_refused(proxy: Mitmdump, flows: Path, host: str) -> None:
         try:
             with httpx.Client(proxy=f"http://127.0.0.1:{proxy.port}") as client:
                 flows.mkdir(exist_ok=True)
-                watch(flows, server.server_port)
+                mark(flows, server.server_port)
                 refused = client.get(url)
-                unwatch(flows)
+                unmark(flows)
                 passed = client.get(url)
         finally:
-            unwatch(flows)
+            unmark(flows)
             server.shutdown()
     assert (refused.status_code, b"page" in refused.content) == (502, False)
     assert (passed.status_code, passed.content) == (200, b"page")

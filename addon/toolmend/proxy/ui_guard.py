@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-from ..recordings.write import watched
+from ..recordings.write import ui_mark
 from .addon import Toolmend
 
 REFUSED = "toolmend ui is not reachable through the proxy: open its address without one"
@@ -23,7 +23,7 @@ class UiGuard:
 
     def server_connect(self, data: ServerConnectionHookData) -> None:
         root, address = self._toolmend.settings.flows, data.server.address
-        if isinstance(root, Path) and address and _is_own(address[0]) and address[1] == watched.port(root):
+        if isinstance(root, Path) and address and _is_own(address[0]) and address[1] == ui_mark.port(root):
             data.server.error = REFUSED
 
 

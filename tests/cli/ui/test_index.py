@@ -18,7 +18,7 @@ from toolmend.cli.ui.index import Index
 from toolmend.cli.ui.markdown import tree
 from toolmend.cli.ui.sharing import page
 from toolmend.cli.ui.watching import Watcher
-from toolmend.recordings.write.watched import NAME, is_watched
+from toolmend.recordings.write.ui_mark import NAME
 
 HEADERS = {"request_headers": [["user-agent", "claude-cli/2.1"]]}
 LEAK = ["I look.\n", "CALL get_weather ", 'WITH {"city": "Oslo"}']
@@ -223,7 +223,7 @@ def test_what_is_written_is_told_as_it_comes(tmp_path: Path) -> None:
         watcher = Watcher(root, index, told.append)
         task = asyncio.create_task(watcher.run())
         await until(lambda: len(watcher.growing) == 1)
-        assert is_watched(root)
+        assert (root / NAME).exists()
         row = index.by_name("1")
         assert row
         assert (row["state"], row["live"], index.by_name("2")["live"]) == ("waiting", 1, 0)  # type: ignore[index]

@@ -1,7 +1,6 @@
 """The recorder, on a real disk: what lies there at the end, after a failure, and after a kill."""
 
 import errno
-import gc
 import hashlib
 import itertools
 import json
@@ -33,25 +32,15 @@ from toolmend.recordings.write import recorder as recorder_module
 from toolmend.recordings.write import safe_write
 from toolmend.recordings.write.folder import MOST_OWED, MOST_WRITTEN, Folder, _Body
 from toolmend.recordings.write.recorder import (
-    A_MOMENT,
-    AT_MOST,
-    AT_ONCE,
-    BIT,
-    CROWD,
-    ENDING,
-    GATHER,
-    GATHERED,
-    HOLD,
-    LAGGING,
+    BUSY,
+    END_COST,
+    FLUSH_BYTES,
     MAX_WAITING,
-    PRESSING,
-    REST,
-    ROOM,
-    TURN,
+    YIELD,
+    YIELD_AFTER,
     LiveRecording,
     Recorder,
 )
-from toolmend.recordings.write.watched import watch
 
 KEY = "sk-ant-api03-AbC_9-xYzAbC_9"
 REQUEST = {"model": "kimi-k2", "stream": True, "messages": [{"role": "user", "content": f"my key is {KEY}"}]}
@@ -184,18 +173,6 @@ def test_a_request_that_is_no_json_is_answered(recorder: Recorder) -> None:
     assert meta(recording.folder)["omitted"] == ["request.json"]
 
 
-def test_who_looks_sees_it_soon(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "SHARE", 1e6)  # gathers for AT_MOST
-    (tmp_path / "flows").mkdir()
-    watch(tmp_path / "flows")
-    recording = recorder.start(EXCHANGE)
-    wait_for(recording.folder.exists)
-    began = time.monotonic()
-    recording.passed(event("hi"), event("hi"))
-    wait_for((recording.folder / "upstream.sse").exists)
-    assert time.monotonic() - began < AT_MOST / 2
-
-
 def test_a_stream(recorder: Recorder, log: list[str]) -> None:
     chunks = [event("a"), event("key: sk-ant"), event(f"{KEY[6:]}, b") + event("c")[:20], b"", event("c")[20:]]
     recording = recorder.start(EXCHANGE)
@@ -259,12 +236,12 @@ def test_a_stream(recorder: Recorder, log: list[str]) -> None:
     assert log == []
 
 
-@pytest.mark.parametrize("lagging", [-1, 10**6], ids=["always", "never"])
+@pytest.mark.parametrize("busy", [-1, 10**6], ids=["always", "never"])
 def test_chunks_lie_there_in_the_order_in_which_they_came(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, lagging: int
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, busy: int
 ) -> None:
     """However many of them the thread takes at once, and whatever lies between."""
-    monkeypatch.setattr("toolmend.recordings.write.recorder.LAGGING", lagging)
+    monkeypatch.setattr("toolmend.recordings.write.recorder.BUSY", busy)
     recording, beside = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
     chunks = [event(f"chunk {number}") for number in range(100)]
     for number, chunk in enumerate(chunks):
@@ -284,24 +261,6 @@ def test_chunks_lie_there_in_the_order_in_which_they_came(
         assert found["client.sse"] == b"".join(client)
         rows = [json.loads(line) for line in found["upstream.idx"].splitlines()]
         assert [row["len"] for row in rows] == [len(chunk) for chunk in chunks]
-
-
-def test_what_the_thread_takes_at_once_ends_where_something_lies_between(recorder: Recorder) -> None:
-    first, second = threading.Event(), threading.Event()
-    recording, heavy = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
-    recorder.put(heavy._folder, partial(wait_for, first.is_set))
-    heavy.passed(b"x", b"")
-    recorder.put(heavy._folder, partial(wait_for, second.is_set))
-    recording.passed(b"a", b"")  # a step behind the second one
-    while recorder._put < LAGGING:
-        heavy.passed(b"x" * GATHERED, b"")
-    recording.passed(b"b", b"")  # and a step of its own
-    first.set()
-    wait_for(lambda: recorder._put - recorder._done < LAGGING)
-    recording.passed(b"c", b"")
-    second.set()
-    recorder.close()
-    assert files(recording.folder)["upstream.sse"] == b"abc"
 
 
 @pytest.mark.parametrize("sent", [b"data: x\n\n", b"data: y\n\n"], ids=["as it came", "another one"])
@@ -602,7 +561,7 @@ def test_no_place_where_there_is_no_recording(recorder: Recorder, monkeypatch: p
 
 
 def test_the_first_recording_is_begun_at_once(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "GATHER", 1000)
+    monkeypatch.setattr(recorder_module, "FLUSH_INTERVAL", 1000)
     recording = recorder.start(EXCHANGE)
     wait_for(lambda: recorder.failing is False)
     assert recording.place
@@ -1024,27 +983,6 @@ def test_a_disk_that_takes_long_to_keep_one_does_not_keep_others_waiting(
     assert log == []
 
 
-@pytest.mark.parametrize(("crowd", "pauses"), [(64, 3), (0, 0)])
-def test_the_disk_is_left_alone_behind_each(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, crowd: int, pauses: int
-) -> None:
-    """Unless many wait: streams that flow meanwhile would be late."""
-    slept, sleep = list[float](), time.sleep
-
-    def spy(seconds: float) -> None:
-        if threading.current_thread().name == "toolmend-settling":
-            slept.append(seconds)
-        sleep(seconds)
-
-    monkeypatch.setattr(recorder_module, "CROWD", crowd)
-    monkeypatch.setattr("time.sleep", spy)
-    kept = [record(recorder) for _ in range(3)]
-    all_done(recorder)
-    assert [meta(each.folder)["state"] for each in kept] == ["complete"] * 3
-    assert len(slept) == pauses
-    assert all(0 < each <= recorder_module.AT_LONGEST for each in slept)
-
-
 def test_a_disk_that_cannot_keep_it(recorder: Recorder, log: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not kept never says that it is whole."""
 
@@ -1061,37 +999,32 @@ def test_a_disk_that_cannot_keep_it(recorder: Recorder, log: list[str], monkeypa
     assert log == [f"recording incomplete: Input/output error: {lost[0].folder}"]
 
 
-def test_a_long_one_that_ends_does_not_keep_others_waiting(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes meanwhile is written before the long one is over, but for events of a moment."""
-    monkeypatch.setattr(recorder_module, "GATHER", 0.001)
+def test_a_long_end_does_not_keep_others_from_being_written(recorder: Recorder) -> None:
     long, other = recorder.start(EXCHANGE), recorder.start(EXCHANGE)
     for _ in range(30):
         long.passed(b"", event("x") * 1000)
     all_done(recorder)
-    steps = 0
 
     def ending() -> Iterator[None]:
-        nonlocal steps
-        for _ in folder_end():
-            steps += 1
-            if steps == 2:
-                other.passed(b"", event("hi"))
-                other.finish("complete")
-            yield
+        yield from folder_end()
+        other.passed(event("hi"), event("hi"))
+        while not (other.folder / "upstream.sse").exists() or not files(other.folder)["upstream.sse"]:
+            time.sleep(0.001)
+            yield  # the writer thread goes on with what flows
 
     folder_end, long._folder.end = long._folder.end, ending  # type: ignore[method-assign]
     long.finish("complete")
-    wait_for(lambda: meta(other.folder)["state"] == "complete")
-    assert meta(long.folder)["state"] == "partial"
+    wait_for(lambda: meta(long.folder)["state"] == "complete")
+    other.finish("complete")
     all_done(recorder)
-    assert meta(long.folder)["state"] == "complete"
+    assert meta(other.folder)["state"] == "complete"
     assert json.loads((long.folder / "message.json").read_bytes())["text"] == "x" * 30_000
 
 
-def test_of_many_that_end_few_are_open_at_once(recorder: Recorder) -> None:
+def test_of_many_that_end_one_is_open_at_once(recorder: Recorder) -> None:
     """A file of each would be all that the proxy has."""
     hanging, go_on = threading.Event(), threading.Event()
-    recordings = [recorder.start(EXCHANGE) for _ in range(5 * AT_ONCE)]
+    recordings = [recorder.start(EXCHANGE) for _ in range(40)]
     all_done(recorder)
     begun, most = set[int](), 0
 
@@ -1111,7 +1044,7 @@ def test_of_many_that_end_few_are_open_at_once(recorder: Recorder) -> None:
     go_on.set()
     all_done(recorder)
     assert [meta(each.folder)["state"] for each in recordings] == ["complete"] * len(recordings)
-    assert most == AT_ONCE
+    assert most == 1
 
 
 class Queue(SimpleQueue[Any]):
@@ -1137,6 +1070,7 @@ def test_what_there_was_no_memory_for_is_not_waited_for(recorder: Recorder) -> N
 
 
 def test_slow_writer_costs_recordings_not_memory(recorder: Recorder, log: list[str]) -> None:
+    """Ends that wait count like bytes."""
     hanging, go_on = threading.Event(), threading.Event()
 
     def end() -> Iterator[None]:
@@ -1148,12 +1082,9 @@ def test_slow_writer_costs_recordings_not_memory(recorder: Recorder, log: list[s
     first._folder.end = end  # type: ignore[method-assign]
     first.finish("complete")
     hanging.wait()
-    recorder._ends.extend([recorder._ends[0]] * (CROWD + MAX_WAITING // ENDING))
-    late = recorder.start(EXCHANGE)
-    late.passed(event("a"), b"")
-    late.finish("complete")
-    while len(recorder._ends) > 1:
-        recorder._ends.pop()
+    recorder._put += MAX_WAITING  # what other ends would count as
+    late = record(recorder)
+    recorder._put -= MAX_WAITING
     go_on.set()
     all_done(recorder)
     assert meta(first.folder)["state"] == "complete"
@@ -1161,124 +1092,39 @@ def test_slow_writer_costs_recordings_not_memory(recorder: Recorder, log: list[s
     assert "the disk did not keep up" in log[0]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "flowing", "waits"), [(0.0, 1, 1), (0.01, 1, 4), (0.1, 1, AT_MOST / GATHER), (0.1, 0, 1)]
-)
-def test_who_takes_long_to_write_waits_longer_for_more(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, seconds: float, flowing: int, waits: int
-) -> None:
-    """For what the processor had to do, by a clock that goes no further than it is told; and no longer than anything flows."""
-    now, asked = 0.0, list[float]()
-
-    class Hurry(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            asked.append(timeout or 0)
-            return False
-
-    def flush(_: object) -> None:
-        nonlocal now
-        now += seconds
-
-    recorder._hurry = Hurry()
-    monkeypatch.setattr("toolmend.recordings.write.recorder.time.thread_time", lambda: now)
-    monkeypatch.setattr("toolmend.recordings.write.recorder.TURN", AT_MOST)
-    recording = recorder.start(EXCHANGE)
-    recording._folder.flush = partial(flush, None)  # type: ignore[method-assign]
-    recorder._begun += flowing - 1
-    for _ in range(2):
-        all_done(recorder)
-        asked.clear()
-        recording.passed(event("a"), event("a"))
+def test_an_end_that_waits_counts_until_it_is_done(recorder: Recorder) -> None:
+    before = recorder._put
+    record(recorder)
+    assert recorder._put - before > END_COST
     all_done(recorder)
-    assert asked == [GATHER] * int(waits)
+    assert recorder._put == recorder._done
 
 
 def test_forty_that_end_together_do_not_hold_the_event_loop_up(
     tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What waits for them has room until the writer thread has come to their ends; and nobody waits for more by then."""
     slept: list[float] = []
     recorder = Recorder(tmp_path, log.append)
     recorder._thread = threading.current_thread()  # it does nothing
-    recorder.failing = False  # the first recording is begun at once: here it has been
     monkeypatch.setattr("toolmend.recordings.write.recorder.time.sleep", slept.append)
     recordings = [recorder.start(EXCHANGE) for _ in range(40)]
     for recording in recordings:
-        recording.passed(bytes(ROOM - 4096), b"")
+        recording.passed(bytes(FLUSH_BYTES // 40), b"")
     for recording in recordings:
-        assert recorder._begun > recorder._finished
         recording.finish("complete")
         recording.finish("partial")
-    assert recorder._begun == recorder._finished
     assert not slept
-    assert not recorder._hurry.is_set()
     recorder._thread = None
     recorder.put(Folder(tmp_path), lambda: None)  # starts one
     all_done(recorder)
-    assert recorder._room() == 0
 
 
-def test_chunks_that_wait_are_no_reason_to_look_for_garbage(recorder: Recorder) -> None:
-    """Where forty streams flow there are thousands, and to look for it holds all of them up."""
-    recording = recorder.start(EXCHANGE)
-    run = recording._run
-    recording.passed(event("a"), b"")
-    recording.passed(b"", event("b"))
-    assert len(run.chunks) == 8
-    assert not any(map(gc.is_tracked, run.chunks))
-
-
-@pytest.mark.parametrize("flowing", [1, 8, CROWD, 2 * CROWD])
-def test_backlog_that_ends_waiting_and_resting(
-    tmp_path: Path, log: list[str], flowing: int
+@pytest.mark.parametrize(("waiting", "timeout", "yields"), [(0, None, 2), (BUSY + 1, None, 0), (0, 0, 2), (0, 5.0, 0)])
+def test_the_writer_thread_yields_between_steps(
+    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, waiting: int, timeout: float | None, yields: int
 ) -> None:
-    """What is enough to be written at once is no reason to keep the interpreter from forty streams, which have room."""
-    asked = list[int]()
-
-    class Hurry(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            return super().wait(None if timeout == GATHER else timeout)
-
-        def set(self) -> None:
-            asked.append(recorder._put - recorder._done)
-            super().set()
-
-    recorder = Recorder(tmp_path, log.append)
-    recorder._hurry, recorder.failing = Hurry(), False  # it is not the first recording, which is begun at once
-    at_work, go_on = threading.Event(), threading.Event()
-    recording, piece = recorder.start(EXCHANGE), bytes(GATHERED // 16)
-    recorder._begun += flowing - 1
-    recorder.put(recording._folder, lambda: (at_work.set(), go_on.wait())[0])
-    wait_for(lambda: recorder._enough == GATHERED)
-    while not asked:
-        recording.passed(piece, b"")
-    at_work.wait()
-    while len(asked) == 1:
-        recording.passed(piece, b"")
-    go_on.set()
-    recorder.close()
-    room = ROOM * min(flowing, CROWD)
-    for waited, enough in zip(asked, (GATHERED, PRESSING), strict=False):
-        assert enough < waited - room < enough + 2 * len(piece)
-
-
-@pytest.mark.parametrize(
-    ("hurry", "lags", "waited_for"),
-    [(False, False, None), (True, False, None), (False, True, None), (False, False, 0), (False, False, 5.0)],
-)
-def test_the_event_loop_goes_ahead_between_two_steps(
-    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, hurry: bool, lags: bool, waited_for: float | None
-) -> None:
-    """For several times as long as one took; for a moment where something is to be written at once, or it is far behind.
-
-    Not if it waits itself.
-    """
+    """Not where it is far behind, nor where the event loop waits for it to end."""
     now, happened = 0.0, list[str]()
-
-    class Hurry(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            happened.append(f"rest {timeout:.4f}")
-            return hurry
 
     def step(name: str, seconds: float) -> None:
         nonlocal now
@@ -1286,18 +1132,15 @@ def test_the_event_loop_goes_ahead_between_two_steps(
         now += seconds
 
     recorder = Recorder(tmp_path, log.append)
-    recorder._hurry = Hurry()
     monkeypatch.setattr("toolmend.recordings.write.recorder.time.thread_time", lambda: now)
     monkeypatch.setattr("toolmend.recordings.write.recorder.time.sleep", lambda seconds: happened.append(f"sleep {seconds}"))
-    if waited_for is not None:
-        recorder.close(waited_for)
-    recorder._put = lags * (LAGGING + 1)
+    if timeout is not None:
+        recorder.close(timeout)
+    recorder._put = waiting
     folder = Folder(tmp_path)
-    recorder._do(deque((folder, partial(step, name, seconds), 0) for name, seconds in (("a", 1.0), ("b", TURN / 2), ("c", TURN))))
-    first, second = (
-        [*[f"rest {REST * seconds:.4f}"] * (not lags), *[f"sleep {A_MOMENT}"] * (hurry or lags)] * (not waited_for)
-        for seconds in (1.0, TURN * 1.5)
-    )
+    times = {"a": 1.0, "b": YIELD_AFTER / 2, "c": YIELD_AFTER}
+    recorder._do(deque((folder, partial(step, name, seconds), 0) for name, seconds in times.items()))
+    first, second = ([f"sleep {YIELD}"] * (yields > at) for at in (0, 1))
     assert happened == ["a", *first, "b", "c", *second]
 
 
@@ -1319,7 +1162,7 @@ def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: p
             return act(path, *given)
 
         monkeypatch.setattr(module, name, noted)
-    monkeypatch.setattr(recorder, "_give_way", lambda: happened.append("turn"))
+    monkeypatch.setattr(recorder, "_yield", lambda: happened.append("turn"))
     recording = recorder.start(replace(EXCHANGE, upstream_request=b"{}"))
     recording.passed(event("one"), event("two"))
     recording.said(b"{}", 1.0)
@@ -1335,45 +1178,20 @@ def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: p
     assert [pair for pair in itertools.pairwise(happened) if "turn" not in pair] == []
 
 
-@pytest.mark.parametrize(("size", "enough", "times"), [(0, 9, 1), (BIT - 1, 9, 1), (BIT, 9, 2), (8 * BIT, 99, 9), (8 * BIT, 3, 3)])
-def test_who_is_faster_than_the_thread_lets_it_have_the_interpreter(
-    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch, size: int, enough: int, times: int
+def test_an_event_loop_that_is_faster_than_the_writer_yields(
+    tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The more often the more comes at once, up to where the thread has caught up."""
     slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        recorder._done += LAGGING * (len(slept) == enough)
-
     recorder = Recorder(tmp_path, log.append)
     recorder._thread = threading.current_thread()  # it does nothing
-    monkeypatch.setattr("toolmend.recordings.write.recorder.time.sleep", sleep)
-    recorder.put(Folder(tmp_path), lambda: None, LAGGING)
-    assert slept == []
-    recorder.put(Folder(tmp_path), lambda: None, size)
-    assert slept == [A_MOMENT] * times
-
-
-@pytest.fixture
-def held_back(tmp_path: Path, log: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[Recorder, list[float]]:
-    """A recorder whose thread does nothing, and the seconds for which the event loop lets it go first."""
-    slept: list[float] = []
-    recorder = Recorder(tmp_path, log.append)
-    recorder._thread = threading.current_thread()
     monkeypatch.setattr("toolmend.recordings.write.recorder.time.sleep", slept.append)
-    return recorder, slept
-
-
-@pytest.mark.parametrize(("behind", "times"), [(0, 0), (1, 1), (HOLD * BIT, 2), (80 * HOLD * BIT, 81)])
-def test_one_that_ends_is_held_back_by_how_far_the_thread_is_behind(
-    held_back: tuple[Recorder, list[float]], behind: int, times: int
-) -> None:
-    recorder, slept = held_back
-    recording = recorder.start(EXCHANGE)
-    recorder._done = recorder._put - recorder._room() - LAGGING - behind
-    recording.finish("complete")
-    assert slept == [A_MOMENT] * times
+    recorder.put(Folder(tmp_path), lambda: None, BUSY)
+    assert slept == []
+    recorder.put(Folder(tmp_path), lambda: None, 1)
+    assert slept == [YIELD]
+    recorder._done = recorder._put
+    recorder.put(Folder(tmp_path), lambda: None, 1)
+    assert slept == [YIELD]
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -1391,20 +1209,6 @@ def test_sums_of_what_was_written_anew(recorder: Recorder, apart: bool) -> None:
     assert meta(recording.folder)["sha256"] == {
         name: hashlib.sha256(data).hexdigest() for name, data in found.items() if name != "meta.json"
     }
-
-
-@pytest.mark.parametrize(("ends", "times"), [(CROWD, 0), (CROWD + LAGGING // ENDING + 1, 1)])
-def test_ends_of_a_crowd_do_not_hold_the_event_loop_up(
-    tmp_path: Path, held_back: tuple[Recorder, list[float]], ends: int, times: int
-) -> None:
-    """Where forty end together, forty others would be held up at each chunk, as long as those take."""
-    recorder, slept = held_back
-    folder = Folder(tmp_path)
-    recorder._ends.extend([(folder, folder.end(), lambda: None)] * ends)
-    recorder._put = LAGGING - BIT
-    recorder.put(folder, lambda: None)
-    recorder.put(folder, lambda: None)
-    assert len(slept) == 2 * times
 
 
 def test_a_request_larger_than_all_that_may_wait(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
     await watcher.run()                    until it is cancelled; tell({"rows": […], "gone": […], "live": {…}}) at each change
     watcher.follow(7)                      what a page gets first of an answer that is being written: all so far
 
-Nothing is written but the mark of watched.py. What takes long is done in a thread, in pieces.
+Nothing is written but the mark of ui_mark.py. What takes long is done in a thread, in pieces.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.events import ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, ToolCallStart
 from ...recordings.read.safe_read import opened
-from ...recordings.write import watched
+from ...recordings.write import ui_mark
 from .index import Index
 from .reading import Row, row_of, whole_of
 
@@ -335,11 +335,11 @@ class Watcher:
             while True:
                 if self.root.is_dir():
                     with suppress(OSError):  # the folder may be read-only
-                        watched.watch(self.root, self.port)
-                await asyncio.sleep(watched.WATCH)
+                        ui_mark.mark(self.root, self.port)
+                await asyncio.sleep(ui_mark.INTERVAL)
         finally:
             with suppress(OSError):
-                watched.unwatch(self.root)
+                ui_mark.unmark(self.root)
 
 
 def _stream(api: str) -> "EventReader | None":
