@@ -225,7 +225,8 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
         "hermes", '<tool_call>\n{"type": "function", "function": {"zone": "a\nb", "name": "get_time"}}\n</tool_call>', ['{"zone": "a\\nb"}'], True,
     ),
     "arguments by another name": ("hermes", '<tool_call>\n{"name": "get_time", "params": {"zone": "UTC"}}\n</tool_call>', ['{"zone": "UTC"}'], True),
-    "arguments by another name that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "params": {"zone": Utc}}\n</tool_call>', ["{}"], True),
+    "arguments by another name with a bare word": ("hermes", '<tool_call>\n{"name": "get_time", "params": {"zone": Utc}}\n</tool_call>', ['{"zone": "Utc"}'], True),
+    "arguments by another name that are not JSON": ("hermes", '<tool_call>\n{"name": "get_time", "params": {"zone": f(1)}}\n</tool_call>', ["{}"], True),
     "members that are no arguments": ("hermes", '<tool_call>\n{"name": "get_time", "meta": {"at": 1}, "why": "x"}\n</tool_call>', ["{}"], True),
     "arguments beside the name that are no JSON": ("hermes", '<tool_call>\n{"name": "get_time", "zone": UTC}\n</tool_call>', ['{"zone": "UTC"}'], True),
     "arguments, and their like beside them": (
@@ -235,7 +236,7 @@ READ = {  # what is read all the same: the arguments of the calls, and whether t
     "a counter behind no name": ("kimi_k2", f'{B}functions.:0{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
     "a colon behind no name": ("kimi_k2", f'{B}:3{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
     "no name at all": ("kimi_k2", f'{B}functions.{A}{{"zone": "UTC"}}{C}', ['{"zone": "UTC"}'], True),
-    "words of nobody's": ("kimi_k2", f'{B}functions.get_time:0{A}{{"n": NaN, "t": Truth, "f": F}}{C}', ['{"n": NaN, "t": Truth, "f": F}'], True),
+    "bare words": ("kimi_k2", f'{B}functions.get_time:0{A}{{"n": NaN, "t": Truth, "f": F}}{C}', ['{"n": NaN, "t": "Truth", "f": "F"}'], True),
     "strings as Python has them": ("kimi_k2", f"{B}functions.get_time:0{A}{{'zone': 'it\\'s', \"n\": '\"'}}{C}", ['{"zone": "it\'s", "n": "\\""}'], True),
     "a string as Python has it, cut": ("kimi_k2", f"{B}functions.get_time:0{A}{{'zone': 'it", ['{"zone": "it'], False),
     "arguments in two strings": ("kimi_k2", f'{B}functions.get_time:0{A}"\\"{{}}\\""{C}', ["{}"], True),

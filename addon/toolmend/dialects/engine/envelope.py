@@ -46,6 +46,8 @@ _SEPARATORS = re.compile(r"[\s,;]*")
 _AS_A_TAG = re.compile(r"(?:function|name)=(.*)")
 _NAME = re.compile(r"[\w.-]*")
 _WORD = re.compile(r"[\w$]*")
+_COMMENTS = ("//", "#")
+_LINE = re.compile(r"[^\r\n]*")
 _NEXT = (",", ";", "{", "]")
 """Characters that may follow an envelope."""
 
@@ -157,8 +159,13 @@ def _read_members(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm
     """Parses an object's members. Returns whether the closing brace was there."""
     scanner = reader.scanner
     scanner.pos += 1
+    if not form.strict:
+        yield from scanner.literal(("{",))  # as a template doubles it
     while True:
         yield from scanner.run(_SEPARATORS, 4096)
+        if not form.strict and (yield from scanner.literal(_COMMENTS)):
+            yield from scanner.run(_LINE, 4096)
+            continue
         offset = scanner.pos - scanner.start
         if (yield from scanner.literal(("}",))):
             return True
@@ -189,6 +196,10 @@ def _read_member(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm,
         yield from follow_value(scanner, form.ends, lambda _: None)
     elif key in form.names and envelope.name is None and begin in _QUOTES:
         _named(reader, dialect, envelope, (yield from read_string(scanner, python=True)) or "")
+    elif key in form.names and envelope.name is None and not form.strict and begin.isalpha():
+        name = (yield from scanner.run(_NAME, 128)) or ""
+        _named(reader, dialect, envelope, name)
+        envelope.wrong = name not in reader.tools.schemas
     elif key in _OTHER_NAMES and envelope.name is None and begin in _QUOTES:
         name = bare_name(reader, ((yield from read_string(scanner, python=True)) or "").strip())
         if name in reader.tools.schemas:

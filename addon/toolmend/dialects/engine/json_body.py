@@ -2,8 +2,8 @@ r"""Streams JSON arguments from the text, verbatim except for repairs (R3 of dia
 
 The text is followed, not parsed and serialized again, to find the closing brace. Repairs inside strings: raw control characters,
 backslashes before characters without a JSON escape (`"\d+"`, `"echo \$HOME"`), and quotes that cannot end the string
-(`"say "b" now"`) are escaped. Repairs outside strings: trailing commas and comments are dropped, Python's words and strings are
-converted, names get quotes, and brackets that are open at an end token are closed.
+(`"say "b" now"`) are escaped. Repairs outside strings: trailing commas and comments are dropped, Python's words, strings and
+tuples are converted, names and bare words get quotes, and brackets that are open at an end token are closed.
 """
 
 import re
@@ -21,10 +21,15 @@ if TYPE_CHECKING:
 
 _IN_STRING = re.compile(r'["\\\x00-\x1f]')
 _BLANKS = re.compile(r"\s{0,64}+")
-_OUTSIDE = re.compile(rf'["\'{{}}\[\]</#A-Za-z_$]|,(?={_BLANKS.pattern}(?:[}}\]<]|\Z))')
+_OUTSIDE = re.compile(rf'["\'{{}}\[\]()</#A-Za-z_$]|,(?={_BLANKS.pattern}(?:[}}\]<]|\Z))')
+_IN_TUPLE = re.compile(r'["\'{}\[\](),</#A-Za-z_$]')
 _WORD = re.compile(r"[\w$]+")
-_NAME = re.compile(r"[\w$]{0,64}+\s{0,64}+(:)?")
-_QUOTED_NAME = re.compile(r'"(?:[\w.$-]{0,64}+(?:"(?:\s{0,64}+(:)?)?)?)?')
+_NAME = re.compile(r"([\w$-]{0,64}+)\s{0,64}+(?P<colon>:)?")
+_QUOTED_NAME = re.compile(r'"(?:[\w.$-]{0,64}+(?:"(?:\s{0,64}+(?P<colon>:)?)?)?)?')
+_BARE = re.compile(r"([A-Za-z_$][\w$./-]{0,255}+)\s{0,64}+([,}\]])?")
+_NUMBERS = ("NaN", "Infinity", "undefined", "nil")
+"""Words of other notations that are not text."""
+
 _MISSING_COMMA = re.compile(r'\s{0,64}+"[\w.$-]{0,64}+"\s{0,64}+:')
 _COMMENTS = ("#", "//", "/*")
 _COMMENT = re.compile(r"/\*.*?\*/|(?:#|//)[^\n<]*", re.DOTALL)
@@ -94,15 +99,18 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
     """
     brackets: list[str] = []
     before = ""  # the last character outside strings that is not a blank
+    quotes = False  # the last character of the string is an apostrophe
     in_string = odd = False  # odd: a string had an unescaped quote in it
     begins = "<[" if any(stop.startswith("[") for stop in stops) else "<"
     while True:
         text, at = scanner.text, scanner.pos
-        sent, size = at, len(text)
+        sent, first, size = at, at, len(text)
+        apostrophe = -1  # index of the last one that was escaped
         pieces: list[str] = []
         done = cut = pythons = around = False
         while at < size and not done:
-            match = (_IN_STRING if in_string else _OUTSIDE).search(text, at)
+            in_tuple = brackets[-1:] in (["("], ["(,"])
+            match = (_IN_STRING if in_string else _IN_TUPLE if in_tuple else _OUTSIDE).search(text, at)
             if match is None:
                 before = before if in_string else text[at:].rstrip()[-1:] or before
                 at = size
@@ -113,7 +121,8 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             if character == '"':
                 if in_string:
                     is_name = before in ("{", ",") and brackets[-1] == "{"
-                    ends = is_name or _ends_string(text, at, brackets[-1], stops, ended=scanner.ended, odd=odd)
+                    bracket = "(" if before == "(" else brackets[-1]
+                    ends = is_name or _ends_string(text, at, bracket, stops, ended=scanner.ended, odd=odd)
                     if cut := ends is None:
                         at -= 1
                         break
@@ -130,8 +139,19 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                 if character in begins or (pythons := character == "'"):
                     at -= 1
                     break
-                if character in "{[":
+                if character == before == "{" and len(brackets) == 1:  # as a template doubles it
+                    pieces.append(text[sent : at - 1])
+                    sent = at
+                elif character in "{[":
                     brackets.append(character)
+                elif character == "(" and before in (":", ",", "[", "("):  # a tuple, if a comma follows
+                    brackets.append(character)
+                    pieces += text[sent : at - 1], "["
+                    sent = at
+                elif character in "()":
+                    if in_tuple and character == ")" and (brackets.pop() == "(," or before == "("):
+                        pieces += text[sent : at - 1], "]"
+                        sent = at
                 elif character in "}]":
                     if character == "]" and "[" not in brackets:  # it ends the array around the object
                         at -= 1
@@ -140,7 +160,9 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                     brackets.pop()
                     done = not brackets
                 else:
-                    mended, at = _as_json(text, at - 1, ended=scanner.ended, broken=scanner.broken)
+                    if in_tuple and character == ",":
+                        brackets[-1] = "(,"
+                    mended, at = _as_json(text, at - 1, before, ended=scanner.ended)
                     if cut := mended is None:
                         break
                     pieces += text[sent : match.start()], mended
@@ -153,12 +175,18 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                 sent = at
             elif at < size and text[at] in json_text.ESCAPED:
                 at += 1
-            elif at < size:  # an invalid escape: the backslash is literal, except before an apostrophe, which needs none
-                pieces += text[sent : at - (text[at] == "'")], "" if text[at] == "'" else "\\"
+            elif at < size and text[at] == "'" and not _is_apostrophe(text, at - 2, first, apostrophe, otherwise=quotes):
+                pieces.append(text[sent : at - 1])  # an apostrophe needs no escape
+                sent, apostrophe = at, at
+                at += 1
+            elif at < size:  # an invalid escape: the backslash is literal, as in a shell's 'it'\''s'
+                pieces += text[sent:at], "\\"
                 sent = at
             else:
                 at -= 1  # the rest of the escape has not arrived yet
                 break
+        if in_string and at > first:
+            quotes = _is_apostrophe(text, at - 1, first, apostrophe, otherwise=False)
         scanner.pos = at
         emit("".join((*pieces, text[sent:at])))
         if done:
@@ -185,6 +213,11 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
             scanner.text_state = IN_LEAKED_STRING if in_string and at == size else None
             yield
             scanner.text_state = None
+
+
+def _is_apostrophe(text: str, at: int, first: int, escaped: int, *, otherwise: bool) -> bool:
+    """Whether an apostrophe stands at a position and had no backslash; `otherwise` if that is before the `first` one."""
+    return text[at] == "'" and at != escaped if at >= first else otherwise
 
 
 def _close(brackets: list[str], before: str, emit: Callable[[str], None]) -> bool:
@@ -214,7 +247,7 @@ def _ends_string(text: str, at: int, bracket: str, stops: tuple[str, ...], *, en
     follows = text[at : at + 1]
     if not follows:
         return True if ended else None
-    if follows in "}]" or follows.isspace():  # more blanks than the pattern matches
+    if follows in "}]" or follows.isspace() or (follows == ")" and bracket[0] == "("):  # more blanks than the pattern matches
         return True
     if follows == ",":
         match = _BLANKS.match(text, at + 1)
@@ -225,7 +258,7 @@ def _ends_string(text: str, at: int, bracket: str, stops: tuple[str, ...], *, en
             return True if ended else None
         if odd and next_value == '"' and bracket == "{":
             return _matches(_QUOTED_NAME, text, at, ended=ended)
-        if next_value.isspace() or next_value in ("\"'{[]-0123456789tfnTFN/#" if bracket == "[" else "\"'}/#"):
+        if next_value.isspace() or next_value in ("\"'{[()]-0123456789tfnTFN/#" if bracket != "{" else "\"'}/#"):
             return True
         return _stands(stops, text, at, ended=ended) if next_value in "<[" else _matches(_NAME, text, at, ended=ended)
     if follows == '"':
@@ -246,20 +279,20 @@ def _stands(options: tuple[str, ...], text: str, at: int, *, ended: bool) -> boo
 
 
 def _matches(pattern: re.Pattern[str], text: str, at: int, *, ended: bool) -> bool | None:
-    """Whether the first group of a pattern matches at a position; None if more text is needed."""
+    """Whether a name and its colon stand at a position; None if more text is needed."""
     match = pattern.match(text, at)
     assert match
-    return None if match.end() == len(text) and not ended and match[1] is None else match[1] is not None
+    return None if match.end() == len(text) and not ended and match["colon"] is None else match["colon"] is not None
 
 
-def _as_json(text: str, at: int, *, ended: bool, broken: bool) -> tuple[str | None, int]:
+def _as_json(text: str, at: int, before: str, *, ended: bool) -> tuple[str | None, int]:
     """The JSON for a comma, word or comment at a position, and its end; None for the JSON if more text is needed."""
     if text[at] == ",":
         blanks = _BLANKS.match(text, at + 1)
         assert blanks
         if blanks.end() < len(text):
-            return "" if text[blanks.end()] in "}]" else ",", at + 1
-        return ("," if broken else "", at + 1) if ended else (None, at)
+            return "" if text[blanks.end()] in "}])" else ",", at + 1
+        return (",", at + 1) if ended else (None, at)
     if text[at] in "/#":
         begins = _stands(_COMMENTS, text, at, ended=ended)
         comment = _COMMENT.match(text, at)
@@ -267,14 +300,16 @@ def _as_json(text: str, at: int, *, ended: bool, broken: bool) -> tuple[str | No
         if comment and over:
             return "", comment.end()
         return (None, at) if not ended and begins is not False else (text[at], at + 1)
-    word = _WORD.match(text, at)
+    name, word, bare = _NAME.match(text, at), _WORD.match(text, at), _BARE.match(text, at)
+    assert name
     assert word
-    blanks = _BLANKS.match(text, word.end())
-    assert blanks
-    if blanks.end() == len(text) and not ended:
+    assert bare
+    if not ended and len(text) in (name.end(), bare.end()) and not (name["colon"] or bare[2]):
         return None, at
-    if text[blanks.end() : blanks.end() + 1] == ":":
-        return json_text.quote(word.group()), word.end()
+    if name["colon"]:
+        return json_text.quote(name[1]), name.end(1)
+    if bare[2] and bare[1] not in json_text.WORDS and bare[1] not in _NUMBERS and before == ":":
+        return json_text.quote(bare[1]), bare.end(1)
     return json_text.WORDS.get(word.group(), word.group()), word.end()
 
 
