@@ -63,7 +63,7 @@ def test_reverse_to_a_host_that_is_not_known(start: Start, serve: Serve, certifi
     """It is tunnelled, as anywhere; and the user, who has named it, is told."""
     upstream = serve(Script(chunks(LEAK)))
     proxy = start(mode=f"reverse:https://127.0.0.1:{upstream.port}", toolmend_hosts="llm.example")
-    proxy.wait_for(r"127\.0\.0\.1 is no LLM host that toolmend knows.*try: --set toolmend_hosts=127\.0\.0\.1")
+    proxy.wait_for(r"127\.0\.0\.1 is not a known LLM host.*try: --set toolmend_hosts=127\.0\.0\.1")
     assert curl(f"https://localhost:{proxy.port}{CHAT}", certificate[0]) == LEAK
     assert curl(f"https://localhost:{proxy.port}{CHAT}", proxy.ca) == b""
 

@@ -219,5 +219,5 @@ def test_another_host_is_left_alone(start: Start, serve: Serve, replaying: Calla
 def test_a_folder_without_recordings_stops_the_start(start: Start, tmp_path: Path) -> None:
     with pytest.raises(ProxyError, match=r"toolmend_replay: no such folder: '.*nowhere', write the name of a folder"):
         start(toolmend_replay=str(tmp_path / "nowhere"))
-    with pytest.raises(ProxyError, match="toolmend_replay: there is no recording to play"):
+    with pytest.raises(ProxyError, match="toolmend_replay: no playable recording"):
         start(toolmend_replay=str(tmp_path))

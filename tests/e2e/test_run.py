@@ -153,7 +153,7 @@ def test_a_client_that_refuses_the_certificate_is_told(home: dict[str, str], con
     done = toolmend(home, "run", "--config", config, "--", *CURL, "--cacert", certificate[0], input=json.dumps(WEATHER))
     assert done.returncode == 60
     (warning,) = re.findall(r"^  warning: (.*)", done.stderr, re.MULTILINE)
-    assert warning.startswith("api.openai.com: a client refuses toolmend's certificate")
+    assert warning.startswith("api.openai.com: a client rejects toolmend's certificate")
 
 
 WRONG = [

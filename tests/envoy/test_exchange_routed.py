@@ -122,7 +122,7 @@ def test_the_trailers_of_a_stream_are_left_out(hooks: Headless) -> None:
     [
         pytest.param(MESSAGE, 200, (200, '"tool_use"'), id="an answer"),
         pytest.param(b'{"error":{"message":"slow"}}', 429, (429, "rate_limit_error"), id="an error"),
-        pytest.param(b"<html>", 200, (500, "no JSON object"), id="something else"),
+        pytest.param(b"<html>", 200, (500, "JSON object"), id="something else"),
         pytest.param(b"", 200, (500, "is empty"), id="nothing"),
         pytest.param(b'{"x":"%s"}' % (b"." * (40 << 20)), 200, (500, "longer than"), id="too much"),
     ],
@@ -139,10 +139,10 @@ def test_whole_answers(hooks: Headless, body: bytes, status: int, expected: tupl
 @pytest.mark.parametrize(
     ("asked", "status", "text"),
     [
-        ({"body": b"no JSON"}, 400, "no JSON object"),
-        ({"body": {**CLAUDE, "pad": "." * (40 << 20)}}, 413, "longer than"),
-        ({"body": {**CLAUDE, "pad": "." * (40 << 20)}, "length": False}, 413, "longer than"),
-        ({"body": b""}, 400, "no JSON object"),
+        ({"body": b"no JSON"}, 400, "JSON object"),
+        ({"body": {**CLAUDE, "pad": "." * (40 << 20)}}, 413, "too long to be translated"),
+        ({"body": {**CLAUDE, "pad": "." * (40 << 20)}, "length": False}, 413, "too long to be translated"),
+        ({"body": b""}, 400, "JSON object"),
         ({"body": b"{}", "path": "/v1/messages/count_tokens"}, 200, "input_tokens"),
     ],
     ids=["no JSON", "too long", "too long, not told", "empty", "counted here"],
@@ -191,7 +191,7 @@ def test_a_refusal_has_the_client_ask_again(hooks: Headless, body: dict[str, Any
     assert json.loads(asked.body)["max_tokens"] == 9
     response = talk.answer([json.dumps(refusal).encode()], JSON, 400)
     assert (response.status, response["x-should-retry"], response["retry-after-ms"]) == (500, "true", "50")
-    assert json.loads(response.body)["type"] == "error" and b"ask again" in response.body
+    assert json.loads(response.body)["type"] == "error" and b"send it again" in response.body
     talk, asked = ask(hooks, warm)
     assert "max_tokens" not in json.loads(asked.body)
     again = talk.answer([json.dumps(refusal).encode()], JSON, 400)

@@ -6,7 +6,7 @@ pytest.importorskip("envoy.service.ext_proc.v3", reason="toolmend[envoy] is not 
 
 from toolmend.providers.routes import Origin
 from toolmend.proxy import flow_info
-from toolmend.proxy.envoy.flows import answered, asked, origin
+from toolmend.proxy.envoy.flows import origin, request_flow, set_response
 
 MOONSHOT = Origin("https", "api.moonshot.ai", 443)
 
@@ -48,7 +48,7 @@ def test_origin(text: str, expected: Origin | None) -> None:
 )
 def test_where_a_request_goes(authority: str, scheme: str, upstream: Origin | None, places: object, host: str) -> None:
     pseudo = {"method": b"POST", "scheme": scheme.encode(), "authority": authority.encode(), "path": b"/v1/x?a=b"}
-    flow = asked(pseudo, ((b"a", b"1"), (b"a", b"2")), upstream)
+    flow = request_flow(pseudo, ((b"a", b"1"), (b"a", b"2")), upstream)
     assert list(flow_info.host_candidates(flow)) == places or authority == "x:y"
     assert flow.request.headers["host"] == host
     assert flow.request.headers.get_all("a") == ["1", "2"]
@@ -68,14 +68,14 @@ def test_where_a_request_goes(authority: str, scheme: str, upstream: Origin | No
     ],
 )
 def test_what_a_flow_is_called_by(given: str, taken: bool) -> None:
-    flow = asked({}, ((b"x-request-id", given.encode()),), None)
+    flow = request_flow({}, ((b"x-request-id", given.encode()),), None)
     assert (flow.id == given) == taken
     assert len(flow.id) >= 8
 
 
 def test_a_response() -> None:
-    flow = asked({"method": b"POST"}, (), MOONSHOT)
-    response = answered(flow, {"status": b"429"}, ((b"retry-after", b"3"),))
+    flow = request_flow({"method": b"POST"}, (), MOONSHOT)
+    response = set_response(flow, {"status": b"429"}, ((b"retry-after", b"3"),))
     assert flow.response is response
     assert (response.status_code, response.reason, response.raw_content) == (429, "Too Many Requests", None)
     assert flow_info.wait_ms(flow.request, response) is not None

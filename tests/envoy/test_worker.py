@@ -320,7 +320,7 @@ def test_a_mend_that_hangs_goes_on_as_it_came(start: Callable[..., EnvoyWorker],
     worker.stop()
     assert worker.returncode == 0
     if way != "and catches all":
-        assert re.search(r"a mend is ended, it took \d+ s and was in \w+ \(", worker.log)
+        assert re.search(r"a mend was stopped after \d+ s, in \w+ \(", worker.log)
         assert "the rest passed unchanged: Stalled" in worker.log
     assert [one.state for one in entries(tmp_path / "flows")] == ["complete"] * 3
 

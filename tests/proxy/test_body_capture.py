@@ -12,7 +12,7 @@ from mitmproxy.test import taddons, tflow
 
 from tests.support.streams import WEATHER, stream
 from toolmend.proxy import body_capture
-from toolmend.proxy.body_capture import Bodies, Kept, show, translated_before
+from toolmend.proxy.body_capture import KeepingStream, KeptBodies, is_saved_translation, show
 
 
 def back(data: bytes) -> bytes | list[bytes]:
@@ -27,7 +27,7 @@ def response(stream: Callable[[bytes], object] | bool = True) -> http.Response:
     return one
 
 
-def body_of(kept: Kept, *chunks: bytes) -> bytes | None:
+def body_of(kept: KeepingStream, *chunks: bytes) -> bytes | None:
     for chunk in chunks:
         assert kept(chunk) == back(chunk)
     show(one := response(kept))
@@ -35,19 +35,19 @@ def body_of(kept: Kept, *chunks: bytes) -> bytes | None:
 
 
 def test_all_that_the_client_got() -> None:
-    assert body_of(Bodies().keep(back), b"a", b"hold", b"bc", b"") == b"ABC"
-    assert body_of(Bodies().keep(lambda data: [b"x", b"y"] if data == b"2" else back(data))) == b""
+    assert body_of(KeptBodies().wrap(back), b"a", b"hold", b"bc", b"") == b"ABC"
+    assert body_of(KeptBodies().wrap(lambda data: [b"x", b"y"] if data == b"2" else back(data))) == b""
 
 
 def test_parts() -> None:
-    kept = Bodies().keep(lambda data: [data, b"", data])
+    kept = KeptBodies().wrap(lambda data: [data, b"", data])
     assert kept(b"ab") == [b"ab", b"", b"ab"]
     show(one := response(kept))
     assert one.raw_content == b"abab"
 
 
 def test_what_mitmproxy_kept_stays() -> None:
-    kept = Bodies().keep(back)
+    kept = KeptBodies().wrap(back)
     kept(b"a")
     one = response(kept)
     one.data.content = b"theirs"
@@ -65,53 +65,53 @@ def test_other_responses_are_left_alone() -> None:
 def test_one_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Not in part, either: what is replayed from a file would pass for the whole."""
     monkeypatch.setattr(body_capture, "MAX_BODY", 10)
-    all_ = Bodies()
-    assert body_of(all_.keep(back), b"x" * 10) == b"X" * 10
-    assert body_of(all_.keep(back), b"x" * 10, b"y", b"z", b"") is None
+    all_ = KeptBodies()
+    assert body_of(all_.wrap(back), b"x" * 10) == b"X" * 10
+    assert body_of(all_.wrap(back), b"x" * 10, b"y", b"z", b"") is None
     assert caplog.text.count("too long to be kept") == 1
-    assert all_.take(body_capture.MAX_ALL)
+    assert all_.reserve(body_capture.MAX_ALL)
 
 
 def test_all_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_capture, "MAX_ALL", 10)
-    all_ = Bodies()
-    first, second = all_.keep(back), all_.keep(back)
+    all_ = KeptBodies()
+    first, second = all_.wrap(back), all_.wrap(back)
     first(b"x" * 6)
     second(b"y" * 5)
     assert body_of(second) is None
     assert body_of(first, b"z") == b"XXXXXXZ"
-    assert body_of(all_.keep(back), b"x" * 10) == b"X" * 10
+    assert body_of(all_.wrap(back), b"x" * 10) == b"X" * 10
 
 
 def test_one_that_never_ends_gives_its_room_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_capture, "MAX_ALL", 10)
-    all_ = Bodies()
-    all_.keep(back)(b"x" * 10)
+    all_ = KeptBodies()
+    all_.wrap(back)(b"x" * 10)
     gc.collect()
-    assert body_of(all_.keep(back), b"x" * 10) == b"X" * 10
+    assert body_of(all_.wrap(back), b"x" * 10) == b"X" * 10
 
 
 def test_where_nobody_looks_nothing_is_kept(tmp_path: Path) -> None:
     with taddons.context(loadcore=False) as context:
-        assert not body_capture.wanted()
+        assert not body_capture.is_needed()
         context.master.addons.add(save := Save())
-        assert not body_capture.wanted()
+        assert not body_capture.is_needed()
         context.configure(save, save_stream_file=str(tmp_path / "out"))
-        assert body_capture.wanted()
+        assert body_capture.is_needed()
         context.options.add_option("store_streamed_bodies", bool, True, "")
-        assert not body_capture.wanted()
+        assert not body_capture.is_needed()
 
 
 @pytest.mark.parametrize(("detail", "wanted"), [(1, False), (3, True)])
 def test_a_log_with_bodies_wants_them(detail: int, wanted: bool) -> None:
     with taddons.context(loadcore=False) as context:
         context.options.add_option("flow_detail", int, detail, "")
-        assert body_capture.wanted() is wanted
+        assert body_capture.is_needed() is wanted
 
 
 def test_a_user_interface_wants_them() -> None:
     with taddons.context(View(), loadcore=False):
-        assert body_capture.wanted()
+        assert body_capture.is_needed()
 
 
 CHAT = b'{"object":"chat.completion","choices":[]}'
@@ -138,6 +138,6 @@ RESPONSE = b'event: response.created\ndata: {"type":"response.created"}\n\n'
 )
 def test_what_was_translated_before(body: bytes, source: str, target: str, before: bool) -> None:
     flow = tflow.tflow(req=http.Request.make("POST", "https://a.example", str(WEATHER)), resp=http.Response.make(200, body))
-    assert not translated_before(flow, source, target)
+    assert not is_saved_translation(flow, source, target)
     flow.is_replay = "response"
-    assert translated_before(flow, source, target) is before
+    assert is_saved_translation(flow, source, target) is before

@@ -92,7 +92,7 @@ def test_promote(console: Console, recorded: Path, home: Path, case: str) -> Non
         ("last", "a/b/c", "is no name of a case"),
         ("last", "", "is no name of a case"),
         ("last", "A b", "is no name of a case"),
-        ("@focus", "x", "mitmdump has no flows to choose from"),
+        ("@focus", "x", "mitmdump has no flow list"),
     ],
 )
 @pytest.mark.usefixtures("recorded")
@@ -105,7 +105,7 @@ def test_promote_refuses(console: Console, home: Path, recording: str, case: str
 def test_promote_finds_a_secret(console: Console, recorded: Path, home: Path) -> None:
     request = recorded / "request.json"
     request.write_text(request.read_text().replace("Beijing", "AbC9xYz2kLmN8pQrStUv4WxYzAbC7dEf"))
-    with pytest.raises(exceptions.CommandError, match=r"nothing is written, since this looks like a secret: request\.json"):
+    with pytest.raises(exceptions.CommandError, match=r"nothing was written: this looks like a secret: request\.json"):
         console("promote", "last", "x")
     assert not home.exists()
 
@@ -120,7 +120,7 @@ def test_promote_of_flows_in_a_view(root: Path, recorded: Path, home: Path) -> N
         console("promote", "@all", "x")
         assert (home / entry(recorded).provider / "x" / "meta.json").exists()
         one.metadata["toolmend"]["folder"] = None
-        with pytest.raises(exceptions.CommandError, match="@all is 0 recordings, choose one"):
+        with pytest.raises(exceptions.CommandError, match="@all selects 0 recordings: select one"):
             console("promote", "@all", "y")
 
 

@@ -108,7 +108,7 @@ def test_a_request_is_none() -> None:
 def test_what_is_no_answer_is_shown_as_it_is() -> None:
     result = shown(flow(b"data: nonsense\n\n"))
     assert (result.view_name, result.text) == ("Raw", "data: nonsense\n\n")
-    assert "nothing in it is understood" in shown(flow(b"data: nonsense\n\n"), "LLM stream").text
+    assert "the response has no known event" in shown(flow(b"data: nonsense\n\n"), "LLM stream").text
 
 
 TEXTS = ["true", "a: b", "- a", "  indented\nmore", "'", '"', "#", "tab\there", "\n", "\n\nx", "ümläut 日本", "x" * 5000, "|", "{", "\ud800 half", "a\r\nb", " "]

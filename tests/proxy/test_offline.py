@@ -18,7 +18,7 @@ from toolmend.config.settings import Settings, parse
 from toolmend.providers.hosts import Api
 from toolmend.providers.routes import Route
 from toolmend.proxy.exchange import LlmExchange
-from toolmend.proxy.offline import HEADER, Offline, Play, sent, switch
+from toolmend.proxy.offline import HEADER, Offline, Play, reconfigure, remove_header
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_the_request_is_sent_to_our_server_as_it_is(offline: Offline) -> None:
     request = flow.request
     assert (request.scheme, request.data.host, request.port) == ("http", "127.0.0.1", play.port)
     assert (request.path, request.headers["host"], request.content) == (before.path, "openrouter.ai", before.content)
-    sent(flow)
+    remove_header(flow)
     assert request.headers == before.headers
 
 
@@ -159,7 +159,7 @@ def test_whatever_fails_nothing_goes_out(offline: Offline, caplog: pytest.LogCap
     assert offline.play(flow, call, ()) is None
     assert call.answered
     assert flow.response and flow.response.status_code == 500
-    assert "no recording could be looked for" in caplog.text
+    assert "the search for a recording failed" in caplog.text
 
 
 def test_what_recordings_are_called_steers_no_terminal(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -182,18 +182,18 @@ def test_it_is_switched_by_the_settings(root: Path, tmp_path: Path, caplog: pyte
     caplog.set_level(logging.INFO)
     (root / "torn").mkdir()
     (root / "torn" / "meta.json").write_text("{")
-    assert switch(None, Settings()) is None
-    first = switch(None, Settings(replay=root))
+    assert reconfigure(None, Settings()) is None
+    first = reconfigure(None, Settings(replay=root))
     assert first
     assert "not played: " in caplog.text
     miss, models = asked(body=b"x"), asked(method="GET", host="a.example", path="/v1/models", body=b"")
-    assert switch(first, Settings(replay=root, replay_miss="forward", hosts=("a.example",))) is first
+    assert reconfigure(first, Settings(replay=root, replay_miss="forward", hosts=("a.example",))) is first
     first.play(miss, call_of(miss), ())
     first.play(models, None, ())
     assert miss.response is None
     assert models.response
-    second = switch(first, Settings(replay=root / "plain"))
+    second = reconfigure(first, Settings(replay=root / "plain"))
     assert second is not first
-    assert switch(second, Settings()) is None
-    with pytest.raises(exceptions.OptionsError, match="there is no recording to play"):
-        switch(None, Settings(replay=tmp_path / "nothing"))
+    assert reconfigure(second, Settings()) is None
+    with pytest.raises(exceptions.OptionsError, match="no playable recording"):
+        reconfigure(None, Settings(replay=tmp_path / "nothing"))

@@ -58,7 +58,7 @@ def test_the_client_asks_again(routed: Routes, data: Path, log: Log) -> None:
     proxy = routed()
     flow = refused(proxy)
     status, kind, message = error_of(flow.response)
-    assert (status, kind) == (500, "api_error") and "ask again" in message
+    assert (status, kind) == (500, "api_error") and "send it again" in message
     assert (flow.response.headers["x-should-retry"], flow.response.headers["retry-after-ms"]) == ("true", "50")
     flow = proxy.ask(post(WARM))
     assert "temperature" not in json.loads(flow.request.content)

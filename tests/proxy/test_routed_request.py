@@ -254,7 +254,7 @@ def test_what_routes_need_is_set_and_told_once(routed: Routes, log: Log) -> None
 # what is answered here
 
 
-@pytest.mark.parametrize(("body", "words"), [(b"no json", "no JSON object"), (b"[1]", "no JSON object")])
+@pytest.mark.parametrize(("body", "words"), [(b"no json", "JSON object"), (b"[1]", "JSON object")])
 def test_a_request_that_cannot_be_read_is_refused(routed: Routes, log: Log, body: bytes, words: str) -> None:
     flow = post(body)
     proxy = routed()
@@ -362,18 +362,18 @@ BROKEN = [
     (200, {"content_type": "application/json"}, b'{"error":{"message":"busy","code":503}}', 529, "overloaded_error", "busy"),
     (200, {"content_type": "application/json"}, b"", 500, "api_error", "empty"),
     (204, {"content_type": "application/json"}, b"", 500, "api_error", "empty"),
-    (200, {"content_type": "text/html"}, b"<html>", 500, "api_error", "no JSON object"),
+    (200, {"content_type": "text/html"}, b"<html>", 500, "api_error", "JSON object"),
     (307, {"location": f"https://me:{THEIRS}@evil.example/?key={THEIRS}"}, b"", 500, "api_error", "redirects to evil.example"),
     (301, {"location": "/v2"}, b"", 500, "api_error", "redirects to another path"),
     (302, {"location": "https://[bad/"}, b"", 500, "api_error", "redirects"),
-    (200, {"location": "/v2", "content_type": "text/html"}, b"<html>", 500, "api_error", "no JSON object"),
+    (200, {"location": "/v2", "content_type": "text/html"}, b"<html>", 500, "api_error", "JSON object"),
     (301, {}, b"", 500, "api_error", "redirects to another path"),
     (304, {"content_type": "application/json"}, b"", 500, "api_error", "answers with status 304"),
     (300, {"content_type": "application/json"}, ANSWER, 500, "api_error", "answers with status 300"),
     (101, {"upgrade": "foo"}, b"", 500, "api_error", "answers with status 101"),
-    (103, {"link": "</a>"}, b"", 500, "api_error", "announces its answer by a status 103"),
-    (200, {"content_type": "application/json", "content_encoding": "gzip"}, b"no gzip", 500, "api_error", "cannot be read"),
-    (200, {"content_encoding": "snappy"}, HELLO, 500, "api_error", "cannot be read"),
+    (103, {"link": "</a>"}, b"", 500, "api_error", "sends an interim status 103"),
+    (200, {"content_type": "application/json", "content_encoding": "gzip"}, b"no gzip", 500, "api_error", "cannot be decoded"),
+    (200, {"content_encoding": "snappy"}, HELLO, 500, "api_error", "cannot be decoded"),
 ]
 
 
@@ -438,8 +438,8 @@ def test_an_answer_with_too_many_values_passes_to_a_client_of_its_api(routed: Ro
 @pytest.mark.parametrize(
     ("why", "reached", "words"),
     [
-        ("server closed connection", True, "no whole answer (server closed connection): try again"),
-        ("[Errno 111] Connect call failed ('::1', 1)", False, "cannot be reached ([Errno 111] Connect call failed ('::1', 1)): see that it runs"),
+        ("server closed connection", True, "is incomplete (server closed connection): try again"),
+        ("[Errno 111] Connect call failed ('::1', 1)", False, "cannot be reached ([Errno 111] Connect call failed ('::1', 1)): check that it runs"),
         ("Certificate verify failed: self-signed certificate", False, "ssl_verify_upstream_trusted_ca"),
         (f"unexpected server response: b'{'a' * 160} {SECRET}", True, "unexpected server response: b'aaa"),
     ],

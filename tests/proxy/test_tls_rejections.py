@@ -4,31 +4,39 @@ from typing import Literal
 
 import pytest
 
-from toolmend.proxy.tls_rejections import LET_THROUGH, MAX_CLIENTS, SOON, Client, Refusals, Sign, stack_of
+from toolmend.proxy.tls_rejections import (
+    MAX_CLIENTS,
+    RETRY_SECONDS,
+    TUNNEL_SECONDS,
+    ClientFingerprint,
+    Sign,
+    TlsRejections,
+    stack_of,
+)
 
-CURL = Client("127.0.0.1", "api.openai.com", stack_of([0, 10, 11], [1, 2], [b"h2"]))
-NODE = Client("127.0.0.1", "api.openai.com", stack_of([0, 10, 11, 13], [1, 2], [b"http/1.1"]))
+CURL = ClientFingerprint("127.0.0.1", "api.openai.com", stack_of([0, 10, 11], [1, 2], [b"h2"]))
+NODE = ClientFingerprint("127.0.0.1", "api.openai.com", stack_of([0, 10, 11, 13], [1, 2], [b"http/1.1"]))
 
-type Step = tuple[float, Client, Sign | Literal["trusts", "passes", "is read"]]
+type Step = tuple[float, ClientFingerprint, Sign | Literal["trusts", "passes", "is read"]]
 
 STORIES: dict[str, list[Step]] = {
     "it says so": [(0, CURL, Sign.REFUSED), (1, CURL, "passes"), (2, CURL, "passes"), (3, NODE, "is read")],
     "it is asked again": [
         (0, CURL, Sign.REFUSED),
-        (LET_THROUGH - 1, CURL, "passes"),
-        (LET_THROUGH + 1, CURL, "is read"),
-        (LET_THROUGH + 1, CURL, Sign.REFUSED),
-        (LET_THROUGH + 2, CURL, "passes"),
+        (TUNNEL_SECONDS - 1, CURL, "passes"),
+        (TUNNEL_SECONDS + 1, CURL, "is read"),
+        (TUNNEL_SECONDS + 1, CURL, Sign.REFUSED),
+        (TUNNEL_SECONDS + 2, CURL, "passes"),
     ],
     "it leaves in the handshake": [(0, NODE, Sign.LEFT), (1, NODE, "passes"), (2, NODE, "is read")],
     "it leaves there twice": [
         *((0, NODE, Sign.LEFT), (1, NODE, "passes"), (2, NODE, "is read"), (2, NODE, Sign.LEFT)),
-        *((3, NODE, "passes"), (4, NODE, "passes"), (LET_THROUGH, NODE, "passes")),
+        *((3, NODE, "passes"), (4, NODE, "passes"), (TUNNEL_SECONDS, NODE, "passes")),
     ],
-    "it left, and comes back much later": [(0, NODE, Sign.LEFT), (SOON + 1, NODE, "is read")],
+    "it left, and comes back much later": [(0, NODE, Sign.LEFT), (RETRY_SECONDS + 1, NODE, "is read")],
     "it leaves without a word": [(0, NODE, Sign.SILENT), (1, NODE, "is read")],
     "it does so twice": [(0, NODE, Sign.SILENT), (1, NODE, "is read"), (1, NODE, Sign.SILENT), (2, NODE, "passes")],
-    "now and then": [(0, NODE, Sign.SILENT), (SOON + 1, NODE, Sign.SILENT), (SOON + 2, NODE, "is read")],
+    "now and then": [(0, NODE, Sign.SILENT), (RETRY_SECONDS + 1, NODE, Sign.SILENT), (RETRY_SECONDS + 2, NODE, "is read")],
     "it trusts us, and leaves": [
         *((0, NODE, "trusts"), (1, NODE, Sign.LEFT), (2, NODE, Sign.LEFT), (3, NODE, "is read")),
         *((3, NODE, Sign.SILENT), (3, NODE, Sign.SILENT), (4, NODE, "is read")),
@@ -43,16 +51,16 @@ STORIES: dict[str, list[Step]] = {
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
 def test_stories(story: list[Step]) -> None:
     now = 0.0
-    refusals = Refusals(lambda: now)
+    refusals = TlsRejections(lambda: now)
     for at, (second, client, what) in enumerate(story):
         now = second
         match what:
             case Sign():
-                refusals.seen(client, what)
+                refusals.record_sign(client, what)
             case "trusts":
-                refusals.trusts(client)
+                refusals.mark_trusted(client)
             case _:
-                assert refusals.lets_through(client) == (what == "passes"), f"step {at}"
+                assert refusals.is_tunnelled(client) == (what == "passes"), f"step {at}"
 
 
 @pytest.mark.parametrize(
@@ -65,15 +73,15 @@ def test_stories(story: list[Step]) -> None:
     ids=["refused", "left", "silent"],
 )
 def test_what_the_user_is_told_of(story: list[Sign], told: list[bool]) -> None:
-    refusals = Refusals(lambda: 0.0)
-    assert [refusals.seen(NODE, sign) for sign in story] == told
+    refusals = TlsRejections(lambda: 0.0)
+    assert [refusals.record_sign(NODE, sign) for sign in story] == told
 
 
 def test_clients_are_forgotten() -> None:
-    refusals = Refusals(lambda: 0.0)
+    refusals = TlsRejections(lambda: 0.0)
     for number in range(MAX_CLIENTS + 1):
-        refusals.seen(Client(str(number), "a", ((), (), ())), Sign.REFUSED)
-    assert [refusals.lets_through(Client(str(number), "a", ((), (), ()))) for number in (0, 1, MAX_CLIENTS)] == [
+        refusals.record_sign(ClientFingerprint(str(number), "a", ((), (), ())), Sign.REFUSED)
+    assert [refusals.is_tunnelled(ClientFingerprint(str(number), "a", ((), (), ()))) for number in (0, 1, MAX_CLIENTS)] == [
         False,
         True,
         True,

@@ -1,1 +1,1 @@
-"""The mitmproxy addon."""
+"""The mitmproxy addon: hooks, WebSocket, Envoy's external processor, and patches of mitmproxy."""

@@ -68,7 +68,7 @@ class Toolmend:
     def __init__(self, *, reloaded: bool = False) -> None:
         self._reloaded, self._configured = reloaded, False
         self.lifecycle = ExchangeLifecycle()
-        self.bodies = body_capture.Bodies()
+        self.bodies = body_capture.KeptBodies()
         self.offline: Offline | None = None
         self.exchanges: WeakKeyDictionary[http.HTTPFlow, LlmExchange] = WeakKeyDictionary()
         self.learnt = RefusalMemory(None, today)
@@ -98,7 +98,7 @@ class Toolmend:
         if self.offline or settings.replay:
             from . import offline  # noqa: PLC0415  rarely used
 
-            self.offline = offline.switch(self.offline, settings)
+            self.offline = offline.reconfigure(self.offline, settings)
         with options.option_errors():
             self.lifecycle.configure(settings)
         if settings.routes or settings.replay:
@@ -179,7 +179,7 @@ class Toolmend:
         if exchange.played:
             from . import offline  # noqa: PLC0415  see above
 
-            offline.sent(flow)
+            offline.remove_header(flow)
         if not exchange.routed and not flow_info.is_llm_response(response):
             if exchange.recording:
                 kind = flow_info.printable(flow_info.header(response, b"content-type") or "no content type", 100)
@@ -216,7 +216,7 @@ class Toolmend:
             if exchange.stream and not exchange.stream.over:
                 self._handle_unstreamed(exchange, flow.response)
             state = exchange.stream.state if exchange.stream and exchange.stream.over else "partial"
-            if body_capture.translated_before(flow, exchange.source, exchange.api):
+            if body_capture.is_saved_translation(flow, exchange.source, exchange.api):
                 exchange.errors.append("a replayed response was already translated when it was saved, and passes unchanged")
             elif not exchange.stream and flow.response.raw_content is not None:
                 try:
@@ -226,7 +226,7 @@ class Toolmend:
                     exchange.errors.append(f"the response passes unchanged: {reason(error)}")
                     if exchange.routed:
                         exchange.fault, _ = routed_response.fail(
-                            exchange.routed, flow.response, "the upstream's answer could not be translated"
+                            exchange.routed, flow.response, "the upstream's response could not be translated"
                         )
             elif not exchange.stream and (exchange.routed or not exchange.streamed):
                 exchange.errors.append(NOT_BUFFERED)
@@ -346,8 +346,8 @@ class Toolmend:
         stream: Callable[[bytes], bytes | list[bytes]] = exchange.stream.__call__
         if exchange.routed:
             stream = routed_response.without_key(exchange.routed, stream)
-        if body_capture.wanted():
-            stream = self.bodies.keep(stream)
+        if body_capture.is_needed():
+            stream = self.bodies.wrap(stream)
         exchange.stream_callable = response.stream = stream
         _flush_on_disconnect(exchange, flow)
 

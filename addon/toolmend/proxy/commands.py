@@ -1,10 +1,10 @@
 """Commands for mitmproxy's console, mitmweb's command bar, and other addons.
 
-    : toolmend.flows kimi              the newest recordings, of those that have the word in their name, host, model or agent
-    : toolmend.promote @focus case     the flow under the cursor (or a recording's name, or `last`) becomes a fixture
-    : toolmend.stats                   what was done since the start
+    : toolmend.flows kimi              the newest recordings with the word in their name, host, model or agent
+    : toolmend.promote @focus case     makes the flow under the cursor (or a recording's name, or `last`) a fixture
+    : toolmend.stats                   counts since the start
 
-Rule of this file: it shows and starts what is done elsewhere; what promotion.py refuses is refused here, with the place named.
+They are small front ends of recordings/read/library.py and recordings/fixtures/promotion.py.
 """
 
 import os
@@ -21,13 +21,13 @@ from ..config.store_url import is_url
 from ..recordings.read.library import Entry, NotFound, entries, entry, find
 
 MAX_ROWS = 100
-"""Recordings that are listed: more is for `toolmend flows`."""
+"""Bound of the listed recordings: `toolmend flows` lists more."""
 
 HEAD = ["name", "time", "agent", "host", "model", "state", "rules"]
 
 
 class Commands:
-    """The addon. It has to stand behind Toolmend, whose notes in the flows it counts."""
+    """The addon. It must come after Toolmend, whose metadata in the flows it counts."""
 
     name = "toolmend.proxy.commands"
 
@@ -51,14 +51,14 @@ class Commands:
 
     @command.command("toolmend.flows")  # type: ignore[untyped-decorator]
     def flows(self, word: str = "") -> Data:
-        """List the newest recordings, or of those that have a word in their name, host, model, agent or rules."""
+        """List the newest recordings, or those with a word in their name, host, model, agent or rules."""
         found = [one for one in entries(_root()) if word.lower() in _words(one).lower()][:MAX_ROWS]
         return [HEAD, *map(_row, found)]  # type: ignore[return-value]
 
     @command.command("toolmend.promote")  # type: ignore[untyped-decorator]
     def promote(self, recording: str, case: str) -> str:
-        """Make a fixture of a recording: @focus, its name or the beginning of it, or `last`. CASE is a name, or provider/name."""
-        from ..recordings.fixtures import fixture  # noqa: PLC0415  seldom wanted
+        """Make a fixture of a recording: @focus, its name or a prefix of it, or `last`. CASE is a name, or provider/name."""
+        from ..recordings.fixtures import fixture  # noqa: PLC0415  rarely used
         from ..recordings.fixtures.promotion import prepare, put  # noqa: PLC0415
         from ..recordings.read.replay import RecordingError  # noqa: PLC0415
 
@@ -68,7 +68,7 @@ class Commands:
             promotion = prepare(one.folder, os.environ)
             if promotion.findings:
                 places = ", ".join(str(finding) for finding in promotion.findings[:5])
-                raise exceptions.CommandError(f"nothing is written, since this looks like a secret: {places}")
+                raise exceptions.CommandError(f"nothing was written: this looks like a secret: {places}")
             put(promotion, folder)
         except (RecordingError, OSError, ValueError) as error:
             raise exceptions.CommandError(str(error)) from None
@@ -76,7 +76,7 @@ class Commands:
 
     @command.command("toolmend.stats")  # type: ignore[untyped-decorator]
     def stats(self) -> Data:
-        """Say how many responses came since the start, and what was done to them."""
+        """Show how many responses came since the start, and how many were mended."""
         rules = sorted(name for name in self.counts if name.startswith("rule "))
         names = ("responses", "mended", "went wrong", *rules)
         since = f"{self.since.astimezone():%Y-%m-%d %H:%M:%S}"
@@ -87,8 +87,8 @@ def _root() -> Path:
     folder = options.settings().flows
     if folder is None:
         raise exceptions.CommandError("nothing is recorded: toolmend_flows is off")
-    if not isinstance(folder, Path):  # streams would wait for it
-        raise exceptions.CommandError(f"recordings go to {folder}, in a terminal: toolmend flows {folder}")
+    if not isinstance(folder, Path):  # streams would wait for the store
+        raise exceptions.CommandError(f"recordings go to {folder}: run in a terminal: toolmend flows {folder}")
     return folder
 
 
@@ -100,16 +100,16 @@ def _named(word: str) -> Entry:
 
 
 def _focused(words: str) -> Entry:
-    """The recording of the flow that mitmproxy's own words mean: @focus, ~u something."""
+    """Returns the recording of the flow that a flow specification of mitmproxy selects, as @focus or ~u something."""
     if "view.flows.resolve" not in ctx.master.commands.commands:
-        raise exceptions.CommandError("mitmdump has no flows to choose from, give the name of a recording, or last")
+        raise exceptions.CommandError("mitmdump has no flow list: give the name of a recording, or last")
     noted = [one.metadata.get("toolmend") or {} for one in ctx.master.commands.call("view.flows.resolve", words)]
     folders = {str(note["folder"]) for note in noted if note.get("folder")}
     if len(folders) != 1:
-        raise exceptions.CommandError(f"{words} is {len(folders)} recordings, choose one")
+        raise exceptions.CommandError(f"{words} selects {len(folders)} recordings: select one")
     folder = folders.pop()
     if is_url(folder):
-        raise exceptions.CommandError(f"the recording goes to a store, in a terminal: toolmend promote {folder} CASE")
+        raise exceptions.CommandError(f"the recording is in a store: run in a terminal: toolmend promote {folder} CASE")
     return entry(Path(folder))
 
 

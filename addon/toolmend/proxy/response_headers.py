@@ -1,7 +1,7 @@
-"""What is changed of a response's headers when its body is another one than the upstream sent.
+"""Corrects the headers of a response whose body is not the upstream's.
 
-Rule of this file: the length, the coding and the framing of a body are told by what the client gets, and by how it is connected;
-what is no longer true of it goes.
+Length, content encoding and framing follow from the body that the client gets and from its connection; headers that describe the
+upstream's body are dropped.
 """
 
 from collections.abc import Container
@@ -20,41 +20,41 @@ STALE = frozenset({
     "etag",
     "repr-digest",
 })  # fmt: skip
-"""What is no longer true of a body that was undone or mended."""
+"""Headers that are wrong for a body that was decoded or mended."""
 
 _STALE = frozenset(name.encode() for name in STALE)
 
 LONGEST = max(map(len, STALE))
-"""Characters of a name; to compare a longer one would copy it."""
+"""Length of the longest name in STALE: longer names are not compared, as lower() would copy them."""
 
 
 def comes(flow: http.HTTPFlow, response: http.Response) -> bool:
-    """Whether the body is still to come."""
+    """Returns whether the body has not been received yet."""
     return response.raw_content is None and flow.is_replay != "response"
 
 
 def is_http11(flow: http.HTTPFlow) -> bool:
-    """Whether the client gets a chunked body."""
+    """Returns whether the client gets a chunked body."""
     return flow.request.http_version == "HTTP/1.1" and flow.client_conn.alpn not in (b"h2", b"h3")
 
 
 def closes(response: http.Response) -> bool:
-    """Whether the upstream says that it closes its connection behind the answer. mitmproxy asks that when the answer is over."""
+    """Returns whether the upstream announces that it closes its connection after the response, as mitmproxy decides it."""
     tokens = [token.strip() for token in flow_info.header(response, b"connection").lower().split(",")]
     return "close" in tokens or (response.http_version == "HTTP/1.0" and "keep-alive" not in tokens)
 
 
 def drop_stale(response: http.Response) -> None:
-    """For a body that mitmproxy has whole: it tells the length itself."""
+    """Drops stale headers of a body that mitmproxy has whole: mitmproxy sets the length."""
     _drop(response, _STALE)
 
 
 def reframe(flow: http.HTTPFlow, response: http.Response, *, last: bool) -> None:
-    """For a body that comes in pieces, none of which is the upstream's. `last`: the client is to leave at the end of it."""
+    """Sets the headers of a body that streams. `last`: the client must close its connection at the end."""
     drop_stale(response)
     if is_http11(flow):
         response.headers.fields += ((b"transfer-encoding", b"chunked"),)
-        if response.http_version == "HTTP/1.0":  # it has no chunks (RFC 9112, section 6.1), and clients refuse them
+        if response.http_version == "HTTP/1.0":  # without chunks (RFC 9112, section 6.1): clients refuse the combination
             last = last or closes(response)
             response.http_version = "HTTP/1.1"
     if last:

@@ -1,12 +1,12 @@
-"""What a route does to a mitmproxy request: where it goes and what it carries, or that it is answered here.
+"""Applies a route to a mitmproxy request: where it goes and what it carries, or that it is answered here.
 
     POST https://api.anthropic.com/v1/messages             POST https://openrouter.ai/api/v1/chat/completions
     x-api-key: the client's                          ─►    authorization: Bearer the route's
     {"model":"claude-sonnet-4-5","messages":[…]}           {"model":"moonshotai/kimi-k2.5","messages":[…]}
 
-Rule of this file: the client's credentials go to the origin that the client called, and nowhere else; the route's key goes to
-the route's origin, and nowhere else. So what goes out has only the headers that are on a list, and the path and query that the
-route names.
+1. The client's credentials go only to the origin that the client called.
+2. The route's key goes only to the route's origin.
+3. So only headers on a list are sent, and only the path and query that the route names.
 """
 
 import json
@@ -32,34 +32,42 @@ from ..requests.translate import translate
 from . import flow_info
 from .learnt_refusals import KnownRefusals, RefusalMemory, RefusalScope
 
-OWN = ("api-key", "x-goog-api-key", "cookie")
-"""Credentials beside `authorization` and `x-api-key`; they stay where the client's own key does."""
+OTHER_CREDENTIALS = ("api-key", "x-goog-api-key", "cookie")
+"""Names of credentials besides `authorization` and `x-api-key`; they are sent only where the client's own key is."""
 
-PASSED = ("accept", "accept-language", "user-agent", "http-referer", "x-title")
-"""Headers of the client's that any upstream may see. Others may hold a key, whatever their name is."""
+PASSED_HEADERS = ("accept", "accept-language", "user-agent", "http-referer", "x-title")
+"""Headers of the client that any upstream may get. Any other may hold a key, whatever its name."""
 
-OF_API: Mapping[Api, tuple[str, ...]] = {
+API_HEADERS: Mapping[Api, tuple[str, ...]] = {
     "chat": (),
     "messages": ("anthropic-beta", "anthropic-version"),
     "responses": ("openai-beta",),
 }
-"""Headers that go on to an upstream of the client's own API."""
+"""Headers of the client that an upstream of the same API gets."""
 
 BETA = "anthropic-beta"
 
 MAX_HEADER = 16 * 1024
-"""Characters of a header of the client's that goes on; servers refuse more."""
+"""Characters of a client's header that is sent on; servers refuse longer ones."""
 
 VERSION = "2023-06-01"
-"""The one `anthropic-version` there is: docs.anthropic.com/en/api/versioning."""
+"""The only `anthropic-version`: docs.anthropic.com/en/api/versioning."""
 
 
 @value
 class Routed:
-    """A request that a route took. `request`, `headers` and `path` are the client's.
+    """A routed request.
 
-    `id` is what the request is called where the client's API names it. `trusted`: the client called the upstream itself.
-    `learnt`: what is changed as refusals taught it, a line each.
+    Attributes:
+        route: The route.
+        client: The client's API.
+        request: The client's request.
+        translated: What is sent.
+        headers: The client's headers.
+        path: The client's path.
+        trusted: Whether the client called the upstream itself.
+        learnt: What was changed because of earlier refusals, one line each.
+        id: The request's id, for APIs whose responses have one.
     """
 
     route: Route
@@ -78,60 +86,61 @@ class Routed:
 
     @property
     def compact(self) -> bool:
-        """Whether the client asks for a compacted conversation, and for no answer."""
+        """Whether the client asks for a compacted conversation instead of a response."""
         return self.client == "responses" and is_compact(self.path)
 
     @property
     def host(self) -> str:
-        """Who answers, as a profile is looked up for it."""
+        """The upstream's host, as profiles are looked up by it."""
         return self.route.to.netloc
 
     @property
     def key(self) -> RefusalScope:
-        """Whose refusals are remembered."""
+        """The scope of refusals of this request."""
         return _key(self.route, self.request)
 
     @property
     def settings(self) -> dict[str, str]:
         """What a replay needs to translate the request again."""
-        given = {"upstream": self.host, "use_model": self.route.use_model}
+        fields = {"upstream": self.host, "use_model": self.route.use_model}
         facts = {"facts": json.dumps(self.translated.facts)} if self.translated.facts else {}
         compact = {"compact": "yes"} if self.compact else {}
         edits = {"edits": json.dumps(self.translated.edits)} if self.translated.edits else {}
-        settings = {name: value for name, value in given.items() if value}
+        settings = {name: value for name, value in fields.items() if value}
         return settings | facts | compact | edits | prompt_settings(self.translated)
 
     @property
     def secrets(self) -> tuple[tuple[str, str], ...]:
-        """The route's key as a header of the request, for the recording to mask what the upstream echoes of it."""
+        """The route's key as a request header, so that the recording masks its echoes."""
         return (("x-upstream-authorization", f"Bearer {self.route.key}"),) if self.route.key else ()
 
 
 def candidates(flow: http.HTTPFlow, routes: Collection[Route]) -> tuple[Route, ...]:
-    """The routes of the host that a flow calls."""
+    """Returns the routes of the host that a flow calls."""
     if not (routes and flow.live):
         return ()
-    places = flow_info.host_candidates(flow)
-    return tuple(route for route in routes if any(route.on(flow.request.scheme, *place) for place in places))
+    hosts = flow_info.host_candidates(flow)
+    return tuple(route for route in routes if any(route.on(flow.request.scheme, *host) for host in hosts))
 
 
 def find(flow: http.HTTPFlow, routes: Iterable[Route], model: str | None) -> tuple[Route, Api] | None:
-    """The route of a request, and the API of its client; `model` None: any."""
+    """Returns the route of a request and its client's API, or None; `model` None matches any route."""
     if flow.request.method != "POST":
         return None
-    found = (match(routes, flow.request.scheme, *place, flow.request.path, model) for place in flow_info.host_candidates(flow))
+    found = (match(routes, flow.request.scheme, *host, flow.request.path, model) for host in flow_info.host_candidates(flow))
     return next(filter(None, found), None)
 
 
 def local(flow: http.HTTPFlow, routes: tuple[Route, ...], body: Mapping[str, Any] | None) -> LocalResponse | None:
-    """What is answered here for a request that no route took."""
+    """Returns the local response to a request that no route takes, or None."""
     request = flow.request
     headers = {name.lower(): value for name, value in flow_info.headers(request)}
-    asked = (
-        LocalRequest(request.scheme, *place, request.method, request.path, headers, body)
-        for place in flow_info.host_candidates(flow)
+    local_requests = (
+        LocalRequest(request.scheme, *host, request.method, request.path, headers, body)
+        for host in flow_info.host_candidates(flow)
     )
-    return next(filter(None, (answer(one, routes, new_call_id(), by_glob=True) for one in asked)), None)
+    answers = (answer(local_request, routes, new_call_id(), by_glob=True) for local_request in local_requests)
+    return next(filter(None, answers), None)
 
 
 def _key(route: Route, request: Mapping[str, Any]) -> RefusalScope:
@@ -147,14 +156,23 @@ def redirect(
     providers: Sequence[Profile],
     learnt: RefusalMemory | None = None,
 ) -> Routed:
-    """Sends a request to the route's upstream, in its API. Raises RequestError where it cannot be said there.
+    """Sends a request to the route's upstream, in its API. Everything that can fail is done before the flow is changed.
 
-    Whatever can fail is done before anything of the flow is changed.
+    Args:
+        flow: The flow; its request is replaced.
+        route: The route that takes it.
+        client: The client's API.
+        request: The parsed request; None if it cannot be parsed.
+        providers: The profiles of the settings.
+        learnt: What the upstream refused before.
+
+    Raises:
+        RequestError: The request cannot be expressed in the upstream's API.
     """
     if request is None:
-        raise RequestError(f"the request's body is no JSON object that can be read, or has more than {json_text.MANY} values")
+        raise RequestError(f"the request's body is not a readable JSON object, or has more than {json_text.MANY} values")
     to = route.to
-    called = _called(flow.request)
+    called = _called_origin(flow.request)
     compact = client == "responses" and is_compact(flow.request.path)
     trusted = called == to
     known = learnt.known_for(_key(route, request)) if learnt and route.learn else KnownRefusals()
@@ -175,7 +193,7 @@ def redirect(
 
 
 def _path(route: Route, *, compact: bool) -> str:
-    """The upstream's path: one of Responses compacts a conversation at a path of its own."""
+    """Returns the upstream's path. An upstream of Responses compacts a conversation at a path of its own."""
     if not (compact and route.upstream == "responses"):
         return route.to_path
     path, mark, query = route.to_path.partition("?")
@@ -207,14 +225,24 @@ def _translated(
 
 
 def change(flow: http.HTTPFlow, routed: Routed, providers: Sequence[Profile], known: KnownRefusals) -> Routed | None:
-    """Puts what was learnt into a request that was refused; None where that changes nothing. Raises RequestError.
+    """Applies what was learnt to a request that was refused. Destination and key are unchanged.
 
-    Where it goes, and with which key, stays as it is.
+    Args:
+        flow: The flow; its request is changed.
+        routed: The request as it was sent.
+        providers: The profiles of the settings.
+        known: What was learnt.
+
+    Returns:
+        The changed request, or None if nothing changes.
+
+    Raises:
+        RequestError: The changed request cannot be expressed in the upstream's API.
     """
     prompt_settings = {"trusted": routed.trusted, "compact": routed.compact}
     translated = _translated(routed.route, routed.client, routed.request, providers, known, **prompt_settings)
     betas = flow.request.headers.get(BETA, "")
-    kept = _betas(betas, translated.facts.get("refuses_betas", ()))
+    kept = _accepted_betas(betas, translated.facts.get("refuses_betas", ()))
     if translated.request == routed.translated.request and kept == betas:
         return None
     if kept != betas:
@@ -228,39 +256,39 @@ def change(flow: http.HTTPFlow, routed: Routed, providers: Sequence[Profile], kn
     return replace(routed, translated=translated, learnt=known.lines)
 
 
-def _betas(value: str, refused: Sequence[str]) -> str:
-    """The words of `anthropic-beta` that the upstream takes."""
+def _accepted_betas(value: str, refused: Sequence[str]) -> str:
+    """Returns the values of `anthropic-beta` that the upstream accepts."""
     if not refused:
         return value
     words = [word.strip() for word in value.split(",")]
     return ",".join(word for word in words if word and not any(fnmatchcase(word, glob) for glob in refused))
 
 
-def _called(request: http.Request) -> Origin:
-    """Where the client sent it: not what its Host header says."""
+def _called_origin(request: http.Request) -> Origin:
+    """Returns the origin that the client connected to, not its Host header."""
     return Origin(request.scheme, request.host.lower().rstrip("."), request.port)
 
 
 def _headers(routed: Routed, called: Origin) -> list[tuple[str, str]]:
-    """The upstream's headers, in the order: host, the client's, the key."""
+    """Returns the upstream's headers in order: host, the client's, the key."""
     route = routed.route
-    passed = (*PASSED, *(OF_API[route.upstream] if routed.client == route.upstream else ()))
-    given = [(name.lower(), value) for name, value in routed.headers]
+    passed = (*PASSED_HEADERS, *(API_HEADERS[route.upstream] if routed.client == route.upstream else ()))
+    fields = [(name.lower(), value) for name, value in routed.headers]
     headers = [("host", route.to.netloc)]
     refused = routed.translated.facts.get("refuses_betas", ())
-    kept = [(name, _betas(value, refused) if name == BETA else value) for name, value in given if name in passed]
-    headers += [(name, value) for name, value in kept if value and _harmless(value)]
+    kept = [(name, _accepted_betas(value, refused) if name == BETA else value) for name, value in fields if name in passed]
+    headers += [(name, value) for name, value in kept if value and _is_safe_value(value)]
     headers += [("accept-encoding", "identity"), ("content-type", "application/json")]
-    if any(name == "connection" and "close" in map(str.strip, value.lower().split(",")) for name, value in given):
-        headers.append(("connection", "close"))  # mitmproxy closes the client's for it, too
+    if any(name == "connection" and "close" in map(str.strip, value.lower().split(",")) for name, value in fields):
+        headers.append(("connection", "close"))  # mitmproxy then closes the client's connection, too
     key = route.key
     if not key and called == route.to:
-        key = _own_key(dict(given))
-        headers += [(name, value) for name, value in given if name in OWN and _harmless(value)]
+        key = _client_key(dict(fields))
+        headers += [(name, value) for name, value in fields if name in OTHER_CREDENTIALS and _is_safe_value(value)]
     if route.upstream == "messages":
         if "anthropic-version" not in dict(headers):
             headers.append(("anthropic-version", VERSION))
-        if key and (route.key or "x-api-key" in dict(given)):
+        if key and (route.key or "x-api-key" in dict(fields)):
             headers.append(("x-api-key", key))
         elif key:
             headers.append(("authorization", f"Bearer {key}"))
@@ -269,20 +297,20 @@ def _headers(routed: Routed, called: Origin) -> list[tuple[str, str]]:
     return headers
 
 
-def _own_key(headers: Mapping[str, str]) -> str:
-    """The client's, in whichever form; it is for the origin that the client called."""
+def _client_key(headers: Mapping[str, str]) -> str:
+    """Returns the client's key from either header; it may go only to the origin that the client called."""
     kind, _, token = headers.get("authorization", "").partition(" ")
     key = token.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "")
-    return key if _harmless(key) else ""
+    return key if _is_safe_value(key) else ""
 
 
-def _harmless(value: str) -> bool:
-    """Whether a header may have it: mitmproxy writes what it is given, line ends too."""
+def _is_safe_value(value: str) -> bool:
+    """Returns whether a header may have this value: mitmproxy writes line ends unescaped."""
     return value.isprintable() and value.isascii() and len(value) <= MAX_HEADER
 
 
 def prompt_settings(translated: Translated) -> dict[str, str]:
-    """What a replay needs to tell the tools in the prompt again."""
+    """Returns what a replay needs to put the tools into the prompt again."""
     if not translated.prompted:
         return {}
     return {"template": translated.template} | ({} if translated.system_role else {"system_role": "no"})
@@ -291,10 +319,20 @@ def prompt_settings(translated: Translated) -> dict[str, str]:
 def stay(
     flow: http.HTTPFlow, api: str, host: str, providers: Sequence[Profile], request: dict[str, Any] | None
 ) -> tuple[dict[str, Any] | None, Translated | None]:
-    """A request that goes where the client sends it, as the model there can take it. Raises RequestError.
+    """Prepares a request for the model at the host that the client calls; reasoning of other upstreams is removed.
 
-    Reasoning that only another upstream can read is taken out. `request` is its body, if that was read. What was read and made
-    is returned.
+    Args:
+        flow: The flow; its request may be changed.
+        api: Its API.
+        host: The host that it goes to.
+        providers: The profiles of the settings.
+        request: Its body, if that was parsed already.
+
+    Returns:
+        The parsed request and its translation, each None if it was not needed.
+
+    Raises:
+        RequestError: The request cannot be prepared.
     """
     coding = flow_info.encoding(flow.request)
     body = flow_info.decode_body(flow.request.raw_content, coding) if coding else flow.request.raw_content or b""
@@ -313,15 +351,15 @@ def stay(
     return request, translated
 
 
-def serve(flow: http.HTTPFlow, given: LocalResponse) -> None:
-    """Answers a request here."""
-    headers = {"content-type": given.content_type, **dict(given.headers)}
-    if not given.body:
+def serve(flow: http.HTTPFlow, local_response: LocalResponse) -> None:
+    """Answers a request locally."""
+    headers = {"content-type": local_response.content_type, **dict(local_response.headers)}
+    if not local_response.body:
         del headers["content-type"]
-    flow.response = http.Response.make(given.status, given.body, headers)
+    flow.response = http.Response.make(local_response.status, local_response.body, headers)
 
 
 def fail(flow: http.HTTPFlow, client: str, fault: Fault) -> None:
-    """An error of ours in the client's API."""
+    """Answers a request with an error in the client's API."""
     status, body = write_error(fault, client, new_call_id())
     serve(flow, LocalResponse(status, body))

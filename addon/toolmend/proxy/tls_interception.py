@@ -1,11 +1,11 @@
-"""Whose TLS is opened: that of hosts that speak an LLM API. All else is tunnelled: the client sees the server's own certificate.
+"""Decides which TLS connections mitmproxy opens: those to hosts of LLM APIs. The rest is tunnelled with the server's certificate.
 
-    tls_clienthello      opened, or not: by where the client goes
-    tls_failed_client    does the client refuse our certificate?    client_disconnected  did it leave without a word?
-    requestheaders       it does not refuse
+    tls_clienthello      decides by the host that the client goes to
+    tls_failed_client    the client rejected the certificate          client_disconnected  possibly rejected: no request was sent
+    requestheaders       the client accepted the certificate
 
-Rule of this file: what is not known to be an LLM's is not opened, and a client that refuses us is never in the way of itself: its
-next try goes through, and the user is told.
+1. A connection to a host that is not known to be an LLM's is not opened.
+2. After a client rejects the certificate, its next connection is tunnelled, and a warning is logged.
 """
 
 import logging
@@ -20,18 +20,18 @@ from ..config.settings import Settings
 from ..providers import hosts
 from . import flow_info
 from .addon import Toolmend
-from .tls_rejections import Client, Refusals, Sign, stack_of
+from .tls_rejections import ClientFingerprint, Sign, TlsRejections, stack_of
 
 logger = logging.getLogger(__name__)
 
 PROBES = "*.toolmend.invalid"
-"""Hosts that do not exist, for `toolmend doctor` to see whether a proxy is at work."""
+"""Hosts that do not exist: `toolmend doctor` calls them to find out whether a proxy is at work."""
 
-MAX_TOLD = 1000
-"""Hosts that are told of once as tunnelled; then it is nobody's reading."""
+MAX_LOGGED = 1000
+"""Bound of the hosts that are logged once as tunnelled."""
 
-_DISAGREE = ("no shared cipher", "unsupported protocol", "no suitable")
-"""What OpenSSL says of a client that cannot talk to us at all."""
+_NO_COMMON_TLS = ("no shared cipher", "unsupported protocol", "no suitable")
+"""Parts of OpenSSL's messages about a client that shares no protocol or cipher with the proxy."""
 
 
 class Interception:
@@ -39,81 +39,82 @@ class Interception:
 
     def __init__(self, toolmend: Toolmend) -> None:
         self._toolmend = toolmend
-        self._refusals = Refusals(time.monotonic)
-        self._open: dict[str, Client] = {}  # connections by id that have not said anything yet
-        self._told: set[str] = set()
+        self._rejections = TlsRejections(time.monotonic)
+        self._open: dict[str, ClientFingerprint] = {}  # connections by id that have sent no request yet
+        self._logged: set[str] = set()
 
     def running(self) -> None:
         for mode in map(ProxyMode.parse, ctx.options.mode):
-            if isinstance(mode, ReverseMode) and mode.scheme in ("https", "tls") and not self._wants(mode, None, None):
+            if isinstance(mode, ReverseMode) and mode.scheme in ("https", "tls") and not self._is_intercepted(mode, None, None):
                 host = mode.address[0]
-                wrong = "is no LLM host that toolmend knows, so its TLS is not opened"
-                logger.warning("toolmend: %s %s; try: --set toolmend_hosts=%s", host, wrong, host)
+                message = "is not a known LLM host, so its TLS is not opened"
+                logger.warning("toolmend: %s %s; try: --set toolmend_hosts=%s", host, message, host)
 
     def tls_clienthello(self, data: ClientHelloData) -> None:
         client, address, sni = data.context.client, data.context.server.address, data.client_hello.sni
-        if address is None or data.ignore_connection:  # TLS to the proxy itself; or another addon has told
+        if address is None or data.ignore_connection:  # TLS to the proxy itself; or another addon has decided
             return
         host = sni or address[0]
-        if not self._wants(client.proxy_mode, address, sni):
+        if not self._is_intercepted(client.proxy_mode, address, sni):
             data.ignore_connection = True
             self._log_tunnelled(host)
             return
-        if hosts.fits(*hosts.split_port(host), PROBES):  # nobody else has an answer to it, and its sender tells what came of it
+        if hosts.fits(*hosts.split_port(host), PROBES):  # doctor's probe reports the outcome itself
             return
         hello = data.client_hello
         stack = stack_of((kind for kind, _ in hello.extensions), hello.cipher_suites, hello.alpn_protocols)
-        who = Client(str(client.peername[0]), host, stack)
-        if self._refusals.lets_through(who):
+        fingerprint = ClientFingerprint(str(client.peername[0]), host, stack)
+        if self._rejections.is_tunnelled(fingerprint):
             data.ignore_connection = True
-            logger.info(
-                "toolmend: %s: a connection goes by unread, its client refused our certificate", flow_info.printable(host)
-            )
+            logger.info("toolmend: %s: a connection is tunnelled, its client rejected the certificate", flow_info.printable(host))
         else:
-            self._open[client.id] = who
+            self._open[client.id] = fingerprint
 
     def tls_failed_client(self, data: TlsData) -> None:
-        who = self._open.pop(data.context.client.id, None)
-        if who and (sign := sign_of(data.conn.error or "")):
-            self._seen(who, sign)
+        fingerprint = self._open.pop(data.context.client.id, None)
+        if fingerprint and (sign := sign_of(data.conn.error or "")):
+            self._record_sign(fingerprint, sign)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        if who := self._open.pop(flow.client_conn.id, None):
-            self._refusals.trusts(who)
+        if fingerprint := self._open.pop(flow.client_conn.id, None):
+            self._rejections.mark_trusted(fingerprint)
 
     def client_disconnected(self, client: connection.Client) -> None:
-        who = self._open.pop(client.id, None)
-        if who and client.tls_established:
-            self._seen(who, Sign.SILENT)
+        fingerprint = self._open.pop(client.id, None)
+        if fingerprint and client.tls_established:
+            self._record_sign(fingerprint, Sign.SILENT)
 
-    def _wants(self, mode: ProxyMode, address: tuple[str, int] | None, sni: str | None) -> bool:
-        settings, given = self._toolmend.settings, ctx.options
-        if settings.intercept == "all" or given.allow_hosts:  # what is not allowed there does not get here
+    def _is_intercepted(self, mode: ProxyMode, address: tuple[str, int] | None, sni: str | None) -> bool:
+        settings, options = self._toolmend.settings, ctx.options
+        if settings.intercept == "all" or options.allow_hosts:  # mitmproxy has applied allow_hosts before
             return True
-        if given.onboarding and sni == given.onboarding_host:  # mitmproxy's own page
+        if options.onboarding and sni == options.onboarding_host:  # mitmproxy's own page
             return True
         return is_wanted(settings, mode, address, sni)
 
-    def _seen(self, who: Client, sign: Sign) -> None:
-        if self._refusals.seen(who, sign):
+    def _record_sign(self, fingerprint: ClientFingerprint, sign: Sign) -> None:
+        if self._rejections.record_sign(fingerprint, sign):
             logger.warning(
-                "toolmend: %s: a client %s; it is let through for a while, and nothing of it is mended or recorded. "
-                "It has to trust the CA: NODE_EXTRA_CA_CERTS, SSL_CERT_FILE or what it has for that; try: toolmend doctor",
-                *(flow_info.printable(who.host), sign.value),
+                "toolmend: %s: a client %s; it is tunnelled for a while, and nothing of it is mended or recorded. "
+                "It has to trust the CA, by NODE_EXTRA_CA_CERTS, SSL_CERT_FILE or an option of its own; try: toolmend doctor",
+                *(flow_info.printable(fingerprint.host), sign.value),
             )
 
     def _log_tunnelled(self, host: str) -> None:
-        if host not in self._told and len(self._told) < MAX_TOLD:
-            self._told.add(host)
-            logger.info("toolmend: %s is no LLM host, it is tunnelled unread", flow_info.printable(host))
+        if host not in self._logged and len(self._logged) < MAX_LOGGED:
+            self._logged.add(host)
+            logger.info("toolmend: %s is not an LLM host: tunnelled", flow_info.printable(host))
 
 
 def is_wanted(settings: Settings, mode: ProxyMode, address: tuple[str, int] | None, sni: str | None) -> bool:
-    """Whether the client goes to an LLM host.
+    """Returns whether a client goes to an LLM host.
 
-    `address` is what it asked a proxy for, or, where it knows of no proxy, an address of the network; there the name that its TLS
-    asks for tells. Where both are names, both must be an LLM host's: what is sent to either is for that one alone. In reverse
-    mode the user has named the host, and the client calls it by ours.
+    Args:
+        settings: The current settings.
+        mode: mitmproxy's mode of the connection. In reverse mode the user has named the host, and the client calls this proxy.
+        address: The host that the client asked the proxy for; in transparent mode an IP address. None: unknown.
+        sni: The server name of the client's TLS. It decides if `address` is an IP address. If both are names, both must be an
+            LLM host's, since a request may be sent to either.
     """
     if isinstance(mode, ReverseMode):
         return mode.scheme not in ("https", "tls") or _is_llm(settings, mode.address[0], mode.address[1])
@@ -141,8 +142,8 @@ def _is_address(host: str) -> bool:
 
 
 def sign_of(error: str) -> Sign | None:
-    """What mitmproxy's words for a failed handshake say of the client; None: nothing."""
-    why = error.rpartition("(")[2]  # what is before it may hold a name of the client's choice
-    if "alert" in why or any(words in why for words in _DISAGREE):
+    """Returns what mitmproxy's message about a failed handshake implies about the client, or None."""
+    why = error.rpartition("(")[2]  # the part before may contain a name that the client chose
+    if "alert" in why or any(text in why for text in _NO_COMMON_TLS):
         return Sign.REFUSED
     return Sign.LEFT if error.startswith("The client disconnected during the handshake") else None

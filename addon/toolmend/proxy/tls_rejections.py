@@ -1,16 +1,16 @@
-"""Which clients refuse our certificate, and are let through.
+"""Remembers which clients reject the proxy's certificate and are tunnelled.
 
-    what is seen                                                 who does so                              what it means
+    observed                                                     by                                        sign
     an alert in the handshake                                    curl, Python, Go, rustls, Node's `fetch`  REFUSED
-    the client leaves before it has ended its handshake          Node, Bun with TLS 1.3; also a scanner    LEFT
-    it leaves behind the handshake, and never sent a byte        Node with TLS 1.2, git, wget; also a      SILENT
-                                                                 probe, a connection made ahead of need
+    the client disconnects during the handshake                  Node, Bun with TLS 1.3; also a scanner    LEFT
+    it disconnects after the handshake without sending a byte    Node with TLS 1.2, git, wget; also a      SILENT
+                                                                 probe, or a connection made in advance
 
 (Measured with mitmproxy 12.2: curl 7.88, Node 22.21, Bun 1.3, Python 3.13, OpenSSL 3.0, git and wget with GnuTLS.)
 
-Rule of this file: values and a clock. Who trusts us must not lose its mending because another program refused: on loopback all
-have one address, so a client is told by its TLS stack as well; and one that has sent a request trusts us, whoever else leaves.
-Nobody is let through for ever: trust may be given any time.
+1. A client that trusts the certificate is mended even if another program on the same address rejects it: on loopback all have one
+   address, so clients are also distinguished by their TLS stack, and one that has sent a request is trusted.
+2. No client is tunnelled for ever: trust may be added at any time.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,30 +18,30 @@ from enum import Enum
 
 from ..core.fastclass import mutable, value
 
-LET_THROUGH = 600.0
-"""Seconds for which a client that refuses is let through; then one of its tries shows whether it still does."""
+TUNNEL_SECONDS = 600.0
+"""Seconds for which a client that rejects is tunnelled; then one connection shows whether it still does."""
 
-SOON = 60.0
-"""Seconds in which a client that failed tries again: those of a program take some, a person's up to a minute."""
+RETRY_SECONDS = 60.0
+"""Seconds within which a failed client retries: programs take a few, a person up to a minute."""
 
 MAX_CLIENTS = 1000
-"""Clients that are remembered, each by host: an agent's session has a handful."""
+"""Bound of the remembered clients, each with a host: an agent's session has a few."""
 
 _PER_TRY = frozenset({21, 35, 41, 42, 44})
-"""Extensions that one stack sends now and then: padding, tickets, resumption, early data, cookie."""
+"""TLS extensions that one stack sends only sometimes: padding, tickets, resumption, early data, cookie."""
 
 
 class Sign(Enum):
-    """How a client may show that it refuses."""
+    """How a client shows that it rejects the certificate."""
 
-    REFUSED = "refuses toolmend's certificate"
-    LEFT = "left in the TLS handshake, as Node and Bun do when they refuse a certificate"
-    SILENT = "left twice behind the TLS handshake without a word, as some do that refuse a certificate"
+    REFUSED = "rejects toolmend's certificate"
+    LEFT = "disconnected during the TLS handshake, as Node and Bun do when they reject a certificate"
+    SILENT = "disconnected twice after the TLS handshake without a request, as some do that reject a certificate"
 
 
 @value
-class Client:
-    """Who calls which host: an address, what its TLS stack can do, and the name that is called."""
+class ClientFingerprint:
+    """A client of a host: its address, the host that it calls, and what its TLS stack supports."""
 
     address: str
     host: str
@@ -51,7 +51,7 @@ class Client:
 def stack_of(
     extensions: Iterable[int], ciphers: Iterable[int], protocols: Iterable[bytes]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[bytes, ...]]:
-    """What is the same in every ClientHello of a program: in order, as browsers shuffle, and without GREASE (RFC 8701)."""
+    """Returns what is equal in every ClientHello of a program: sorted, as browsers shuffle, and without GREASE (RFC 8701)."""
     return (
         tuple(sorted(kind for kind in extensions if kind not in _PER_TRY and not _grease(kind))),
         tuple(sorted(cipher for cipher in ciphers if not _grease(cipher))),
@@ -64,49 +64,49 @@ def _grease(value: int) -> bool:
 
 
 @mutable
-class _Known:
-    trusts: bool = False
-    doubted: float = -LET_THROUGH  # when it left last, whatever for
-    once: float = -LET_THROUGH  # until then its next try goes through
-    until: float = -LET_THROUGH  # until then all do
+class _ClientState:
+    trusted: bool = False
+    last_sign_at: float = -TUNNEL_SECONDS  # time of its last sign of rejection
+    next_tunnelled_until: float = -TUNNEL_SECONDS  # its next connection is tunnelled until then
+    tunnelled_until: float = -TUNNEL_SECONDS  # all its connections are tunnelled until then
 
 
-class Refusals:
-    """What is known of clients; `now` tells seconds."""
+class TlsRejections:
+    """The clients seen so far; `now` returns seconds."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._clients: dict[Client, _Known] = {}
+        self._clients: dict[ClientFingerprint, _ClientState] = {}
 
-    def trusts(self, client: Client) -> None:
-        """It sent a request over a connection that has our certificate."""
-        self._of(client).trusts = True
+    def mark_trusted(self, client: ClientFingerprint) -> None:
+        """Records that a client sent a request over a connection with the proxy's certificate."""
+        self._state_of(client).trusted = True
 
-    def seen(self, client: Client, sign: Sign) -> bool:
-        """A client seems to refuse. Returns whether its next try is let through, so that the user is told."""
-        known, now = self._of(client), self._now()
-        before, known.doubted = known.doubted, now
-        again = now - before < (LET_THROUGH if sign is Sign.LEFT else SOON)
-        if sign is not Sign.REFUSED and (known.trusts or (sign is Sign.SILENT and not again)):
+    def record_sign(self, client: ClientFingerprint, sign: Sign) -> bool:
+        """Records a sign of rejection. Returns whether the client's next connection is tunnelled, which should be logged."""
+        state, now = self._state_of(client), self._now()
+        previous, state.last_sign_at = state.last_sign_at, now
+        repeated = now - previous < (TUNNEL_SECONDS if sign is Sign.LEFT else RETRY_SECONDS)
+        if sign is not Sign.REFUSED and (state.trusted or (sign is Sign.SILENT and not repeated)):
             return False
-        if known.trusts or not (again or sign is Sign.REFUSED):
-            known.once = now + SOON
+        if state.trusted or not (repeated or sign is Sign.REFUSED):
+            state.next_tunnelled_until = now + RETRY_SECONDS
         else:
-            known.until = now + LET_THROUGH
+            state.tunnelled_until = now + TUNNEL_SECONDS
         return True
 
-    def lets_through(self, client: Client) -> bool:
-        """Whether this try of a client goes by us."""
-        known = self._clients.get(client)
+    def is_tunnelled(self, client: ClientFingerprint) -> bool:
+        """Returns whether this connection of a client is tunnelled."""
+        state = self._clients.get(client)
         now = self._now()
-        if known is None or now >= max(known.once, known.until):
+        if state is None or now >= max(state.next_tunnelled_until, state.tunnelled_until):
             return False
-        known.once = now
+        state.next_tunnelled_until = now
         return True
 
-    def _of(self, client: Client) -> _Known:
-        known = self._clients.pop(client, None) or _Known()
-        self._clients[client] = known  # the one seen last is the last to be forgotten
+    def _state_of(self, client: ClientFingerprint) -> _ClientState:
+        state = self._clients.pop(client, None) or _ClientState()
+        self._clients[client] = state  # moves it to the end: the oldest is dropped first
         if len(self._clients) > MAX_CLIENTS:
             del self._clients[next(iter(self._clients))]
-        return known
+        return state

@@ -1,7 +1,7 @@
-"""Refuses connections to the port of `toolmend ui`: nothing reaches that page by way of the proxy.
+"""Refuses connections to the port of `toolmend ui`, so that its page cannot be reached through the proxy.
 
-A browser that uses the proxy would otherwise open the page from the proxy's address, and a site behind the proxy could try to
-(the class of CVE-2025-23217). The page itself has a token; this is the second door.
+A browser that uses the proxy would otherwise load the page from the proxy's address, and so could a site opened through the proxy
+(the class of CVE-2025-23217). The page also requires a token; this is the second protection.
 """
 
 from ipaddress import ip_address
@@ -28,7 +28,7 @@ class UiGuard:
 
 
 def _is_own(host: str) -> bool:
-    """Whether a host is this machine, by a name or an address."""
+    """Returns whether a host is this machine, by name or address."""
     try:
         address = ip_address(host.strip("[]"))
     except ValueError:

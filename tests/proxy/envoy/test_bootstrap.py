@@ -18,7 +18,7 @@ from toolmend.cli import main
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.bootstrap import ALERTS, Listener, Plan, bootstrap
 from toolmend.proxy.envoy.bootstrap_clusters import origin_name
-from toolmend.proxy.envoy.bootstrap_text import Refused, Why, check, plain, yaml
+from toolmend.proxy.envoy.bootstrap_text import BootstrapError, Why, check, plain, yaml
 
 pytest.importorskip("envoy.config.bootstrap.v3.bootstrap_pb2", reason="xds-protos is not installed")
 
@@ -106,7 +106,7 @@ def test_a_target_is_taken_by_the_workers_header_alone() -> None:
     ids=["field", "enum", "number", "duration", "type"],
 )
 def test_what_envoys_messages_do_not_take(wrong: dict[str, Any], named: str) -> None:
-    with pytest.raises(Refused, match=named):
+    with pytest.raises(BootstrapError, match=named):
         check(wrong)
 
 

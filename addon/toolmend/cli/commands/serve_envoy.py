@@ -17,7 +17,7 @@ from mitmproxy import exceptions
 from ...config.checks import SettingsError, suggestion
 from ...config.option_names import OPTIONS
 from ...config.settings import load
-from ...proxy.envoy.listening import ListenError, is_of_this_machine, understood
+from ...proxy.envoy.listening import ListenError, is_local_only, is_valid_address
 from .. import Exit, Problem
 from ..error_hints import misset
 
@@ -57,7 +57,7 @@ def serve_envoy(
     Exit codes: 3 it cannot listen there, or a package is missing; 4 the settings are wrong.
     """
     options = _options(settings, {"config": str(config or ""), "flows": flows or "", "metrics": metrics or ""})
-    if not understood(listen):
+    if not is_valid_address(listen):
         raise Problem(f"--listen {listen} is no HOST:PORT, and no unix:/PATH", try_=_again("--listen", LISTEN), code=Exit.USAGE)
     try:
         if load({name.removeprefix("toolmend_"): value for name, value in options.items()}).replay:
@@ -69,7 +69,7 @@ def serve_envoy(
         raise misset(error, str(config or "")) from None
     except ImportError as error:
         raise Problem(f"serve-envoy needs {error.name}, which is not installed", try_=EXTRA) from None
-    if not is_of_this_machine(listen):
+    if not is_local_only(listen):
         what = "what Envoy says there is plain text, clients' keys included"
         click.echo(f"warning: {listen} is not this machine's alone, and {what}", err=True)
     _log()

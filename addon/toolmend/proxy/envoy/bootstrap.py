@@ -1,11 +1,11 @@
 """Envoy's whole configuration for toolmend's workers, as data with reasons: `toolmend envoy-config` prints it.
 
-    client ─► listener, stands for one provider ─► ext_proc: a worker ─► the provider, or where a route leads
+    client ─► listener of one provider ─► ext_proc: a worker ─► the provider, or a route's upstream
 
-A worker is told which provider a listener stands for by gRPC metadata (UPSTREAM_METADATA), which no client can send. It says
-where a request is to go, if elsewhere, by a header (UPSTREAM_HEADER), which is taken from what clients send.
+gRPC metadata (UPSTREAM_METADATA), which no client can send, names the listener's provider to the worker. The worker names another
+upstream by a header (UPSTREAM_HEADER), which is removed from clients' requests.
 
-Rule of this file: what it says was measured with a real Envoy, or stands in its documentation; the reason is beside the value.
+Every value was measured with a real Envoy or follows its documentation; the reason is in the value's Why.
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ UPSTREAM_METADATA = "toolmend-upstream"
 UPSTREAM_HEADER = "x-toolmend-upstream"
 """Both: scheme://host[:port]."""
 INTERNAL = [UPSTREAM_HEADER, "x-forwarded-proto"]
-"""What a provider is not sent: ours, and Envoy's own."""
+"""Headers that are not sent to a provider: toolmend's and Envoy's own."""
 BODY_LIMIT = 32 * 1024 * 1024
-"""Bytes of a body that is read as a whole: a request with pictures in it has some."""
+"""Bytes of a body that is buffered: a request with pictures may have several MiB."""
 EXT_PROC = "envoy.filters.http.ext_proc"
 
 ACCESS = {
-    # the join with a recording is its request id, under which the worker files it
+    # the request id joins a line with its recording, which the worker names by it
     "time": "%START_TIME%",
     "request_id": "%REQ(X-REQUEST-ID)%",
     "listens_for": "",  # the listener's own
@@ -42,25 +42,25 @@ ACCESS = {
     "bytes_received": "%BYTES_RECEIVED%",
     "bytes_sent": "%BYTES_SENT%",
 }
-"""A line of the access log, as JSON; without the path's query, which may hold a key."""
+"""The access log, one JSON object a line; without the path's query, which may contain a key."""
 
 ALERTS = {
-    # of Envoy's /stats: what it says when it rises, or is 0 where that is said
+    # names in Envoy's /stats → what it means if the value rises (or is 0, where stated)
     "http.toolmend.ext_proc.failure_mode_allowed": "a stream passed unmended: no worker, or one that failed",
-    "http.toolmend.ext_proc.spurious_msgs_received": "a worker said what Envoy does not expect: a fault of toolmend's",
+    "http.toolmend.ext_proc.spurious_msgs_received": "a worker sent a message that Envoy does not expect: a bug of toolmend",
     "http.toolmend.ext_proc.message_timeouts": "a worker did not answer in time: it hangs, or there are too few",
-    "http.toolmend.ext_proc.streams_failed": "a worker could not be reached, or was gone in the middle of a stream",
-    "http.toolmend.ext_proc.rejected_header_mutations": "Envoy left a header as it was: mutation_rules is another",
-    "http.toolmend.downstream_rq_idle_timeout": "a stream was cut for its silence: a worker hung, or a model took too long",
-    "cluster.toolmend.upstream_rq_retry_limit_exceeded": "no worker took a request, after all retries",
-    "cluster.toolmend.membership_healthy": "0: no worker is left",
+    "http.toolmend.ext_proc.streams_failed": "a worker could not be reached, or ended in the middle of a stream",
+    "http.toolmend.ext_proc.rejected_header_mutations": "Envoy did not change a header: mutation_rules differ from toolmend's",
+    "http.toolmend.downstream_rq_idle_timeout": "a silent stream was cut: a worker hung, or a model took too long",
+    "cluster.toolmend.upstream_rq_retry_limit_exceeded": "no worker accepted a request, after all retries",
+    "cluster.toolmend.membership_healthy": "0: all workers are down",
 }
-"""What shows that streams pass unmended, or are lost. None of them rises while all is well."""
+"""Statistics that show that streams pass unmended or are lost. None of them rises in normal operation."""
 
 
 @value
 class Listener:
-    """Where clients connect, and the provider that it stands for."""
+    """An address for clients, and the provider that it serves."""
 
     host: str
     port: int
@@ -69,10 +69,18 @@ class Listener:
 
 @value
 class Plan:
-    """What a configuration is made for. `workers` and `admin`: host and port. `targets`: where routes lead.
+    """The input of a configuration.
 
-    `ca`: the file of the CAs that upstreams are checked with. `tls`: certificate and key of the listeners; None is plain HTTP.
-    `message_timeout` and `idle_timeout`: seconds.
+    Attributes:
+        workers: Host and port of each worker.
+        listeners: The addresses for clients.
+        targets: The upstreams of routes.
+        admin: Host and port of Envoy's admin interface.
+        fail_open: Whether streams pass unmended without a worker.
+        ca: The file of the CAs that upstreams' certificates are checked with.
+        tls: Certificate and key of the listeners; None: plain HTTP.
+        message_timeout: Seconds that a worker may take for headers or a whole body.
+        idle_timeout: Seconds that a stream may be silent.
     """
 
     workers: tuple[tuple[str, int], ...]
@@ -87,10 +95,10 @@ class Plan:
 
 
 def bootstrap(plan: Plan) -> dict[str, Any]:
-    """All of it. An address that a worker, a listener and the admin share is for Envoy to refuse."""
+    """Returns the whole configuration. Conflicting addresses are left for Envoy to report."""
     origins = dict.fromkeys([*(listener.upstream for listener in plan.listeners), *plan.targets])
     return {
-        "admin": Why({"address": address(*plan.admin)}, "it can stop Envoy: for this machine alone"),
+        "admin": Why({"address": address(*plan.admin)}, "it can stop Envoy: on this machine only"),
         "static_resources": {
             "listeners": [_listener(plan, listener) for listener in plan.listeners],
             "clusters": [workers(plan.workers), *(upstream(origin, plan.ca) for origin in origins)],
@@ -104,7 +112,7 @@ def _listener(plan: Plan, listener: Listener) -> dict[str, Any]:
         "name": f"{listener.host}:{listener.port}={name}",
         "address": address(listener.host, listener.port),
         "per_connection_buffer_limit_bytes": Why(
-            BODY_LIMIT, "default 1 MiB, and a request of more that is to be read would be refused with 413"
+            BODY_LIMIT, "default 1 MiB: Envoy would answer 413 to a longer request that is to be read"
         ),
         "filter_chains": [
             {
@@ -126,7 +134,7 @@ def _connection_manager(plan: Plan, name: str) -> dict[str, Any]:
         "stat_prefix": WORKERS,
         "codec_type": Why("AUTO", "clients speak HTTP/1.1 or HTTP/2"),
         "stream_idle_timeout": Why(
-            _seconds(plan.idle_timeout), "default 5 min; a model may think longer. It also ends what a hung worker holds"
+            _seconds(plan.idle_timeout), "default 5 min; a model may think longer. It also ends streams of a hung worker"
         ),
         "generate_request_id": True,
         "early_header_mutation_extensions": [
@@ -140,7 +148,7 @@ def _connection_manager(plan: Plan, name: str) -> dict[str, Any]:
                             {"remove": "x-request-id"},
                             {"remove_on_match": {"key_matcher": {"prefix": "x-envoy-"}}},
                         ],
-                        "no client says where a request goes, under which id it is recorded, or what Envoy does",
+                        "clients must not set the destination, the id of the recording, or Envoy's options",
                     ),
                 },
             }
@@ -166,7 +174,7 @@ def _connection_manager(plan: Plan, name: str) -> dict[str, Any]:
                 "name": "envoy.filters.http.router",
                 "typed_config": {
                     "@type": _type("envoy.extensions.filters.http.router.v3.Router"),
-                    "suppress_envoy_headers": Why(True, "neither side need know of Envoy"),
+                    "suppress_envoy_headers": Why(True, "hides Envoy from both sides"),
                 },
             },
         ],
@@ -177,13 +185,13 @@ def _routes(plan: Plan, name: str) -> list[dict[str, Any]]:
     upgrade = {"name": "upgrade", "string_match": {"exact": "websocket", "ignore_case": True}}
     unread = Why(
         {EXT_PROC: {"@type": _type("envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute"), "disabled": True}},
-        "a WebSocket passes as it is: its frames are not mended behind Envoy",
+        "a WebSocket passes unchanged: its frames are not mended with Envoy",
     )
     websocket = {
         "match": {"prefix": "/", "headers": [upgrade]},
         "route": _to(name),
         "request_headers_to_remove": INTERNAL,
-        # where there are routes the worker refuses a socket to a host of theirs, and the client comes with HTTP
+        # with routes, the worker refuses a WebSocket to their hosts, and the client falls back to HTTP
         **({} if plan.targets else {"typed_per_filter_config": unread}),
     }
     led = [
@@ -197,8 +205,8 @@ def _routes(plan: Plan, name: str) -> list[dict[str, Any]]:
     unknown = {
         "match": {"prefix": "/", "headers": [{"name": UPSTREAM_HEADER, "present_match": True}]},
         "direct_response": Why(
-            {"status": 500, "body": {"inline_string": "the worker's routes lead to where this Envoy has no cluster for"}},
-            "the key of a route whose target is not listed here would go to this listener's provider",
+            {"status": 500, "body": {"inline_string": "a route of the worker leads to a host without a cluster in this Envoy"}},
+            "otherwise the key of a route whose target is not listed here would go to this listener's provider",
         ),
     }
     default = {"match": {"prefix": "/"}, "route": _to(name), "request_headers_to_remove": INTERNAL}
@@ -209,21 +217,21 @@ def _to(name: str) -> dict[str, Any]:
     return {
         "cluster": name,
         "host_rewrite_literal": name.partition("://")[2],
-        "timeout": Why("0s", "default 15 s, which would cut every long stream"),
-        "retry_policy": Why({"retry_on": "connect-failure,reset-before-request", "num_retries": 2}, "none that was sent"),
+        "timeout": Why("0s", "default 15 s: would cut every long stream"),
+        "retry_policy": Why({"retry_on": "connect-failure,reset-before-request", "num_retries": 2}, "only if nothing was sent"),
     }
 
 
 def _ext_proc(plan: Plan, name: str) -> dict[str, Any]:
-    opens = "no worker: the provider's stream passes unmended" if plan.fail_open else "no worker: 500, nothing passes unmended"
+    opens = "without a worker the stream passes unmended" if plan.fail_open else "without a worker: 500, nothing passes unmended"
     return {
         "@type": _type("envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor"),
-        "failure_mode_allow": Why(plan.fail_open, f"{opens}; once a stream is under way this does nothing"),
-        "message_timeout": Why(_seconds(plan.message_timeout), "default 200 ms; of headers and whole bodies, not of streams"),
-        "allow_mode_override": Why(True, "the worker asks for what it reads: bodies of LLM calls, and no others"),
+        "failure_mode_allow": Why(plan.fail_open, f"{opens}; no effect once a stream has begun"),
+        "message_timeout": Why(_seconds(plan.message_timeout), "default 200 ms; for headers and whole bodies, not for streams"),
+        "allow_mode_override": Why(True, "the worker requests what it reads: bodies of LLM calls only"),
         "mutation_rules": {
-            "allow_all_routing": Why(True, "else Envoy drops a new :authority, and says nothing"),
-            "allow_envoy": Why(True, "and keeps what is called x-envoy-… where the worker takes it out"),
+            "allow_all_routing": Why(True, "otherwise Envoy silently drops a new :authority"),
+            "allow_envoy": Why(True, "otherwise it keeps x-envoy-… headers that the worker removes"),
         },
         "grpc_service": {
             "envoy_grpc": {"cluster_name": WORKERS, "max_receive_message_length": BODY_LIMIT + 1024 * 1024},
@@ -232,7 +240,7 @@ def _ext_proc(plan: Plan, name: str) -> dict[str, Any]:
                 "num_retries": 3,
                 "retry_on": Why(
                     "connect-failure,refused-stream,reset-before-request,unavailable",
-                    "needed: without it half of the requests failed with one of two workers dead",
+                    "required: without it, half of the requests failed with one of two workers dead",
                 ),
                 "retry_host_predicate": [
                     {
@@ -240,12 +248,12 @@ def _ext_proc(plan: Plan, name: str) -> dict[str, Any]:
                         "typed_config": {"@type": _type("envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate")},
                     },
                 ],
-                "host_selection_retry_max_attempts": Why(5, "another worker than the one that failed"),
+                "host_selection_retry_max_attempts": Why(5, "tries another worker than the one that failed"),
             },
         },
         "processing_mode": {
             "request_header_mode": "SEND",
-            "request_body_mode": Why("NONE", "the worker overrides this; Envoy ignores an override towards less"),
+            "request_body_mode": Why("NONE", "the worker overrides this; Envoy ignores an override that asks for less"),
             "request_trailer_mode": "SKIP",
             "response_header_mode": "SEND",
             "response_body_mode": "NONE",

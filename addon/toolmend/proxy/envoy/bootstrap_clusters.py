@@ -1,6 +1,6 @@
-"""Where Envoy sends what: the workers, and the hosts that answer.
+"""Envoy's clusters: the workers, and the upstreams.
 
-Rule of this file: an upstream's certificate is checked against the system's CAs *and* its name. Envoy alone does neither.
+An upstream's certificate is checked against the system's CAs *and* its host name. By default Envoy checks neither.
 """
 
 from collections.abc import Sequence
@@ -11,34 +11,34 @@ from ...providers.routes import Origin
 from .bootstrap_text import TYPES, Why
 
 WORKERS = "toolmend"
-"""The cluster of the workers."""
+"""Name of the workers' cluster."""
 SERVICE = "envoy.service.ext_proc.v3.ExternalProcessor"
-"""What a worker's health is asked of."""
+"""The gRPC service whose health is checked."""
 PROTOCOLS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
 MANY = 100_000
-"""Streams at once: what limits them is the machine."""
+"""Bound of concurrent streams: high enough that only the machine limits them."""
 
 
 def address(host: str, port: int) -> dict[str, Any]:
-    """As Envoy has it."""
+    """Returns an address in Envoy's form."""
     return {"socket_address": {"address": host, "port_value": port}}
 
 
 def origin_name(origin: Origin) -> str:
-    """`https://api.moonshot.ai`: what the worker says in a header, and what the cluster is called."""
+    """Returns `https://api.moonshot.ai`: the worker's header value, and the cluster's name."""
     return f"{origin.scheme}://{origin.netloc}"
 
 
 def workers(at: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    """The cluster of the workers, at (host, port)."""
+    """Returns the cluster of the workers, at (host, port)."""
     return {
         "name": WORKERS,
         "type": "STATIC" if all(_is_address(host) for host, _ in at) else "STRICT_DNS",
         "connect_timeout": "0.5s",
         "lb_policy": Why("LEAST_REQUEST", "a request is one gRPC stream, so it stays with its worker to its end"),
         "common_lb_config": {
-            "healthy_panic_threshold": Why({"value": 0}, "default 50 %: with all workers dead each request would wait for one"),
+            "healthy_panic_threshold": Why({"value": 0}, "default 50 %: with all workers dead, each request would wait for one"),
         },
         "typed_extension_protocol_options": _protocols(
             {"explicit_http_config": {"http2_protocol_options": Why({}, "gRPC")}},
@@ -48,8 +48,8 @@ def workers(at: Sequence[tuple[str, int]]) -> dict[str, Any]:
                 {
                     "max_connections": MANY,
                     "max_pending_requests": MANY,
-                    "max_requests": Why(MANY, "default 1024 streams, and what is above it would not be mended"),
-                    "max_retries": Why(MANY, "default 3: too few where many streams begin while a worker dies"),
+                    "max_requests": Why(MANY, "default 1024 streams: more would not be mended"),
+                    "max_retries": Why(MANY, "default 3: too few if many streams begin while a worker dies"),
                 },
             ],
         },
@@ -58,9 +58,9 @@ def workers(at: Sequence[tuple[str, int]]) -> dict[str, Any]:
                 "timeout": "2s",
                 "interval": "2s",
                 "no_traffic_interval": "2s",
-                "unhealthy_threshold": Why(3, "one that is gone is found at once, by the retries; this is for one that hangs"),
+                "unhealthy_threshold": Why(3, "for a worker that hangs; one that is gone is found at once, by the retries"),
                 "healthy_threshold": 1,
-                "grpc_health_check": Why({"service_name": SERVICE}, "a worker that ends says so before it stops listening"),
+                "grpc_health_check": Why({"service_name": SERVICE}, "a worker reports that it ends before it stops listening"),
             },
         ],
         "load_assignment": {
@@ -71,7 +71,7 @@ def workers(at: Sequence[tuple[str, int]]) -> dict[str, Any]:
 
 
 def upstream(origin: Origin, ca: str) -> dict[str, Any]:
-    """The cluster of a host that answers; `ca`: the file of the CAs that are trusted, as Envoy sees it."""
+    """Returns the cluster of an upstream; `ca`: the file of the trusted CAs, as Envoy sees it."""
     name = origin_name(origin)
     where = {"type": "STATIC"} if _is_address(origin.host) else {"type": "LOGICAL_DNS", "dns_lookup_family": "ALL"}
     return {
@@ -80,9 +80,9 @@ def upstream(origin: Origin, ca: str) -> dict[str, Any]:
         "connect_timeout": "10s",
         "typed_extension_protocol_options": _protocols(
             {
-                "common_http_protocol_options": {"idle_timeout": Why("50s", "shorter than the usual 60 s at the other end")},
+                "common_http_protocol_options": {"idle_timeout": Why("50s", "shorter than the usual 60 s of a provider")},
                 "explicit_http_config": {
-                    "http_protocol_options": Why({"enable_trailers": True}, "HTTP/1.1: WebSockets pass; and trailers do"),
+                    "http_protocol_options": Why({"enable_trailers": True}, "HTTP/1.1: WebSockets and trailers pass"),
                 },
             },
         ),
@@ -109,8 +109,8 @@ def _tls(host: str, ca: str) -> dict[str, Any]:
             "common_tls_context": {
                 "alpn_protocols": ["http/1.1"],
                 "validation_context": {
-                    "trusted_ca": Why({"filename": ca}, "without it Envoy takes any certificate,"),
-                    "match_typed_subject_alt_names": Why([matcher], "and without this one for any host"),
+                    "trusted_ca": Why({"filename": ca}, "without it Envoy accepts any certificate"),
+                    "match_typed_subject_alt_names": Why([matcher], "without it Envoy accepts a certificate of any host"),
                 },
             },
         },

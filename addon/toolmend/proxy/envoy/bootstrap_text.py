@@ -1,9 +1,8 @@
-"""A configuration as text: YAML with the reason beside each value that has one, JSON without; checked by Envoy's own messages.
+"""Prints a configuration as YAML with the reason as a comment of each value, or as JSON; checks it by Envoy's own messages.
 
     Why("5s", "default 200 ms")    ─►    message_timeout: 5s  # default 200 ms
 
-Rule of this file: nothing is printed that Envoy's messages would not take. Only names and types are told by them: what else
-Envoy asks for is told by `envoy --mode validate`.
+The check covers names and types; `envoy --mode validate` checks the rest.
 """
 
 import io
@@ -15,7 +14,7 @@ from ...core.fastclass import value
 
 TYPES = "type.googleapis.com/"
 PROTOS = (
-    # modules that bring what an "@type" names, by the package of the message
+    # modules with the messages that an "@type" names, by package
     "envoy.config.bootstrap.v3.bootstrap",
     "envoy.extensions.access_loggers.stream.v3.stream",
     "envoy.extensions.filters.http.ext_proc.v3.ext_proc",
@@ -27,12 +26,12 @@ PROTOS = (
     "envoy.extensions.upstreams.http.v3.http_protocol_options",
 )
 WIDTH = 4096
-"""Columns before a line is folded: never, a folded string is hard to read."""
+"""Columns before a line is folded: never, since folded strings are hard to read."""
 FLOW = 72
-"""Characters of a mapping or a list, without reasons in it, that stands on one line."""
+"""Characters of a mapping or list, without reasons in it, that is printed on one line."""
 
 _BARE = re.compile(r"[A-Za-z_/][\w./-]*|[\d.]+s|\d+(\.\d+){3}")
-"""Strings that any reader of YAML takes for what they are: words, paths, durations, addresses."""
+"""Strings that every YAML reader takes for strings without quotes: words, paths, durations, addresses."""
 _WORDS = re.compile(r"(y|yes|n|no|on|off|true|false|null)", re.IGNORECASE)
 
 
@@ -44,12 +43,12 @@ class Why:
     text: str
 
 
-class Refused(ValueError):
-    """Envoy's messages do not take the configuration; says where."""
+class BootstrapError(ValueError):
+    """Envoy's messages do not accept the configuration; the message names the place."""
 
 
 def plain(value: Any) -> Any:
-    """The same without the reasons."""
+    """Returns the value without reasons."""
     match value:
         case Why():
             return plain(value.value)
@@ -62,19 +61,24 @@ def plain(value: Any) -> Any:
 
 
 def check(bootstrap: Any) -> None:
-    """Reads it strictly into Envoy's messages. Raises Refused, and ImportError where xds-protos is not installed."""
-    json_format: Any = import_module("google.protobuf.json_format")  # all of these are of the extra `envoy`
+    """Parses a configuration strictly into Envoy's messages.
+
+    Raises:
+        BootstrapError: A name or type is wrong.
+        ImportError: xds-protos is not installed.
+    """
+    json_format: Any = import_module("google.protobuf.json_format")  # this and the modules below come with the extra `envoy`
     for module in PROTOS:
         import_module(f"{module}_pb2")
     message = import_module(f"{PROTOS[0]}_pb2").Bootstrap()
     try:
         json_format.ParseDict(plain(bootstrap), message)
     except json_format.ParseError as error:
-        raise Refused(str(error)) from None
+        raise BootstrapError(str(error)) from None
 
 
 def yaml(value: Any, head: str = "") -> str:
-    """As YAML, a reason where it stands first; `head` stands before it all, as a comment of several lines."""
+    """Returns YAML in which each reason is a comment at its first occurrence; `head` is a comment of several lines at the top."""
     from ruamel.yaml import YAML  # noqa: PLC0415  mitmproxy brings it
 
     writer = YAML()
@@ -85,7 +89,7 @@ def yaml(value: Any, head: str = "") -> str:
     return "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines()) + out.getvalue()
 
 
-def _commented(value: Any, said: set[str]) -> Any:
+def _commented(value: Any, written: set[str]) -> Any:
     from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted  # noqa: PLC0415
 
@@ -93,15 +97,15 @@ def _commented(value: Any, said: set[str]) -> Any:
         case dict():
             mapping = CommentedMap()
             for key, one in value.items():
-                if isinstance(one, Why) and one.text not in said:
-                    said.add(one.text)
+                if isinstance(one, Why) and one.text not in written:
+                    written.add(one.text)
                     mapping.yaml_add_eol_comment(one.text, key, column=0)
-                mapping[key] = _commented(one.value if isinstance(one, Why) else one, said)
+                mapping[key] = _commented(one.value if isinstance(one, Why) else one, written)
             if _short(value, dict):
                 mapping.fa.set_flow_style()
             return mapping
         case list():
-            sequence = CommentedSeq([_commented(one, said) for one in value])
+            sequence = CommentedSeq([_commented(one, written) for one in value])
             if _short(value, list):
                 sequence.fa.set_flow_style()
             return sequence
@@ -114,7 +118,7 @@ def _commented(value: Any, said: set[str]) -> Any:
 
 
 def _short(value: dict[str, Any] | list[Any], kind: type) -> bool:
-    """Whether it stands on one line: no reason in it, and no mapping in a list."""
+    """Returns whether a value is printed on one line: without reasons, and without a mapping in a list."""
     if kind is list and any(isinstance(one, dict) for one in value):
         return False
     return plain(value) == value and len(str(value)) <= FLOW

@@ -1,10 +1,9 @@
-"""Envoy's messages as mitmproxy's flows: what the addon looks at.
+"""Converts Envoy's messages to mitmproxy's flows.
 
     :method :scheme :authority :path, headers   ─►   flow.request; its host, port and scheme are the provider's
     :status, headers                            ─►   flow.response
 
-Rule of this file: where a request goes is told by the listener's metadata, which no client can send; by the client itself only
-where there is none.
+The listener's metadata, which no client can send, names the destination; without metadata the client's request does.
 """
 
 import re
@@ -21,24 +20,24 @@ from .bootstrap_clusters import origin_name
 from .header_maps import Fields, lower
 
 VERSION = b"HTTP/1.1"
-"""What Envoy's filters see is neither version; of a 1.1, an answer may be ended early."""
+"""Envoy's filters see neither version; a response of HTTP/1.1 may be ended early."""
 
 NOWHERE = ("127.0.0.1", 0)
-"""The client's address: it is Envoy's to know."""
+"""The client's address: only Envoy knows it."""
 
-OURS = UPSTREAM_HEADER.encode()
-"""Where a request goes, if elsewhere; a client's own is none."""
+UPSTREAM_HEADER_NAME = UPSTREAM_HEADER.encode()
+"""The header that names another upstream; dropped if a client sends it."""
 
 _ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
-KEPT = {b"x-request-id": _ID, b"x-forwarded-proto": re.compile(rb"https?")}
-"""Envoy's own, which stay with a request that goes elsewhere: its access log is joined with a recording by the one, and it finds
-no route without the other. What they may be: nothing of a client's goes along with them."""
+ENVOY_HEADERS = {b"x-request-id": _ID, b"x-forwarded-proto": re.compile(rb"https?")}
+"""Envoy's own headers, which stay on a rerouted request: the id joins its access log with a recording, and it finds no route
+without x-forwarded-proto. The patterns keep a client's own values out."""
 
 _ORIGIN = re.compile(r"(https?)://([^/?#@\s]+)/?")
 
 
 def origin(text: str) -> Origin | None:
-    """What `https://api.moonshot.ai`, or the same with a port, says; None if it is none."""
+    """Returns the origin that a text like `https://api.moonshot.ai` or `https://host:port` names, or None."""
     found = _ORIGIN.fullmatch(text.strip().lower())
     return _origin(found[1], found[2]) if found else None
 
@@ -50,8 +49,8 @@ def _origin(scheme: str, netloc: str) -> Origin | None:
     return Origin(scheme, name, int(port) if port else PORTS[scheme])
 
 
-def asked(pseudo: Mapping[str, bytes], fields: Fields, upstream: Origin | None) -> http.HTTPFlow:
-    """The flow of a request whose headers are in. `upstream`: what the listener stands for."""
+def request_flow(pseudo: Mapping[str, bytes], fields: Fields, upstream: Origin | None) -> http.HTTPFlow:
+    """Returns the flow of a request whose headers are in. `upstream`: the listener's provider."""
     scheme = pseudo.get("scheme", b"http").decode("latin-1").lower()
     authority = pseudo.get("authority", b"")
     to = upstream or _origin(scheme if scheme in PORTS else "http", authority.decode("latin-1"))
@@ -66,20 +65,20 @@ def asked(pseudo: Mapping[str, bytes], fields: Fields, upstream: Origin | None) 
         b"",
         pseudo.get("path", b""),
         VERSION,
-        http.Headers([(b"host", host), *(field for field in fields if field[0] != OURS)]),
+        http.Headers([(b"host", host), *(field for field in fields if field[0] != UPSTREAM_HEADER_NAME)]),
         None,
         None,
         now,
         None,
     )
     given = next((value for name, value in fields if name == b"x-request-id"), b"")
-    if _ID.fullmatch(given):  # what else a client may have sent, a recording is not to be called by
+    if _ID.fullmatch(given):  # a client's value must not name a recording
         flow.id = given.decode()
     return flow
 
 
-def answered(flow: http.HTTPFlow, pseudo: Mapping[str, bytes], fields: Fields) -> http.Response:
-    """Puts the response whose headers are in into the flow."""
+def set_response(flow: http.HTTPFlow, pseudo: Mapping[str, bytes], fields: Fields) -> http.Response:
+    """Puts the response, whose headers are in, into the flow."""
     status = int(pseudo.get("status", b"0"))
     reason = status_codes.RESPONSES.get(status, "").encode()
     flow.request.timestamp_end = flow.request.timestamp_end or time.time()
@@ -87,16 +86,24 @@ def answered(flow: http.HTTPFlow, pseudo: Mapping[str, bytes], fields: Fields) -
     return flow.response
 
 
-def headers_of(request: http.Request, called: Origin, path: str, was: Fields) -> tuple[Fields, dict[str, bytes]]:
-    """The headers that a request has now, as Envoy is to have them, and the pseudo-headers that are others than before.
+def headers_for_envoy(request: http.Request, called: Origin, path: str, before: Fields) -> tuple[Fields, dict[str, bytes]]:
+    """Returns the request's current headers for Envoy, and the pseudo-headers that changed.
 
-    `called` and `path`: where the client sent it; `was`: its headers, as Envoy has them.
+    Args:
+        request: The request.
+        called: The origin that the client called.
+        path: The path that the client called.
+        before: The headers as Envoy has them.
     """
     fields = [field for field in lower(request.headers.fields) if field[0] != b"host"]
-    fields += [field for field in was if field not in fields and (own := KEPT.get(field[0])) and own.fullmatch(field[1])]
+    fields += [
+        field
+        for field in before
+        if field not in fields and (pattern := ENVOY_HEADERS.get(field[0])) and pattern.fullmatch(field[1])
+    ]
     to, pseudo = origin_of(request), {}
     if to != called:
-        fields.append((OURS, origin_name(to).encode()))
+        fields.append((UPSTREAM_HEADER_NAME, origin_name(to).encode()))
         pseudo = {"authority": request.headers.get("host", to.netloc).encode(), "scheme": to.scheme.encode()}
     if request.path != path:
         pseudo["path"] = request.path.encode()
@@ -104,7 +111,7 @@ def headers_of(request: http.Request, called: Origin, path: str, was: Fields) ->
 
 
 def origin_of(request: http.Request) -> Origin:
-    """Where a request goes."""
+    """Returns the origin that a request goes to."""
     return Origin(request.scheme, request.host, request.port)
 
 

@@ -1,9 +1,8 @@
-"""Envoy's header maps and mitmproxy's headers: the one read as the other, and what is to be changed so that they are alike.
+"""Converts between Envoy's header maps and mitmproxy's headers, and computes the changes between two.
 
-    ":method" "POST", ":path" "/v1/messages", "x-api-key" …    ◄─►    http.Headers; method, path, host beside them
+    ":method" "POST", ":path" "/v1/messages", "x-api-key" …    ◄─►    http.Headers; method, path, host separately
 
-Rule of this file: it writes what differs, and nothing else. What Envoy was not told to change goes on as it came: its own
-headers, their order, their case.
+Only differences are written, so Envoy's own headers, their order and case stay unchanged.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,17 +12,17 @@ from envoy.config.core.v3.base_pb2 import HeaderMap, HeaderValue, HeaderValueOpt
 from envoy.service.ext_proc.v3.external_processor_pb2 import HeaderMutation  # type: ignore[import-untyped]
 
 type Fields = tuple[tuple[bytes, bytes], ...]
-"""Names in lower case, and values."""
+"""Lower-case names, and values."""
 
 CONNECTION = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
-"""Headers of one connection: those are Envoy's, on either side."""
+"""Hop-by-hop headers: Envoy has its own on each side."""
 
 OVERWRITE = HeaderValueOption.OVERWRITE_IF_EXISTS_OR_ADD
 APPEND = HeaderValueOption.APPEND_IF_EXISTS_OR_ADD
 
 
 def read(given: HeaderMap) -> tuple[dict[str, bytes], Fields]:
-    """The pseudo-headers by their names, without the colon, and the others."""
+    """Returns the pseudo-headers by name without the colon, and the other headers."""
     pseudo: dict[str, bytes] = {}
     fields: list[tuple[bytes, bytes]] = []
     for one in given.headers:
@@ -36,18 +35,18 @@ def read(given: HeaderMap) -> tuple[dict[str, bytes], Fields]:
 
 
 def lower(fields: Iterable[tuple[bytes, bytes]]) -> Fields:
-    """The fields of mitmproxy's headers."""
+    """Returns mitmproxy's header fields with lower-case names."""
     return tuple((name.lower(), value) for name, value in fields)
 
 
 def length_of(fields: Fields) -> int | None:
-    """Bytes of a body, if that is told before."""
-    told = next((value for name, value in fields if name == b"content-length"), b"")
-    return int(told) if told.isdigit() else None
+    """Returns the content-length, or None."""
+    length = next((value for name, value in fields if name == b"content-length"), b"")
+    return int(length) if length.isdigit() else None
 
 
 def changes(before: Fields, after: Fields, pseudo: Mapping[str, bytes]) -> HeaderMutation | None:
-    """What makes `after` of `before`, and sets these pseudo-headers; None: nothing."""
+    """Returns the mutation that turns `before` into `after` and sets these pseudo-headers, or None if nothing changes."""
     removed: list[str] = []
     put: list[HeaderValueOption] = []
     if before != after:
@@ -69,6 +68,6 @@ def _by_name(fields: Fields) -> dict[bytes, list[bytes]]:
 
 
 def _option(name: str, value: bytes, *, first: bool) -> Any:
-    """The first value of a name stands for all that were there."""
+    """Returns a header to set; the first value of a name replaces all earlier ones, the others are appended."""
     action = OVERWRITE if first else APPEND
     return HeaderValueOption(header=HeaderValue(key=name, raw_value=value), append_action=action, keep_empty_value=True)

@@ -1,11 +1,9 @@
-"""Where a worker listens for Envoy: an address of loopback, unless told otherwise, or a socket in the file system.
+"""The address that a worker listens at for Envoy: on loopback, unless configured otherwise, or a Unix socket.
 
     127.0.0.1:18711   127.0.0.1:0   [::1]:18711   unix:/run/toolmend/1.sock
 
-Who can connect is answered as Envoy would be, with the keys of routes in it. So a machine that others use, too, needs a socket:
-it is its owner's alone, and Envoy runs as the same user.
-
-Rule of this file: nobody's port or socket is taken over.
+Whoever can connect is answered like Envoy, including the keys of routes. So a machine with several users needs a Unix socket:
+only its owner can connect, and Envoy runs as the same user. A port or socket that is in use is never taken over.
 """
 
 import os
@@ -19,24 +17,24 @@ UNIX = "unix:"
 
 
 class ListenError(OSError):
-    """The address is not to be had."""
+    """The address cannot be listened at."""
 
 
-def understood(text: str) -> bool:
-    """Whether an address is one."""
+def is_valid_address(text: str) -> bool:
+    """Returns whether a text is an address."""
     if text.startswith(UNIX):
         return text.removeprefix(UNIX).startswith("/")
     host, port = split_port(text)
     return bool(host) and port.isascii() and port.isdecimal() and int(port) < 65536
 
 
-def is_of_this_machine(text: str) -> bool:
-    """Whether nobody else can connect."""
+def is_local_only(text: str) -> bool:
+    """Returns whether only programs of this machine can connect."""
     return text.startswith(UNIX) or is_loopback(split_port(text)[0])
 
 
 def is_loopback(host: str) -> bool:
-    """Whether what is sent there stays on this machine."""
+    """Returns whether a host is a loopback address."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -44,9 +42,13 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(server: Any, text: str) -> str:
-    """Has a gRPC server listen; returns the address, with the port that it is. Raises ListenError."""
+    """Makes a gRPC server listen. Returns the address with the actual port.
+
+    Raises:
+        ListenError: The address is in use or cannot be used.
+    """
     path = text.removeprefix(UNIX) if text.startswith(UNIX) else ""
-    if path and _answers(path):  # gRPC would take it away from who listens there
+    if path and _answers(path):  # gRPC would take over the socket of a running server
         raise ListenError(text)
     before = os.umask(0o177)
     try:

@@ -1,10 +1,9 @@
-"""The addon without a proxy: mitmproxy's master, for options and log, and nothing that listens.
+"""Runs the addon without a proxy: mitmproxy's master with options and log, which listens nowhere.
 
     headless = Headless({"toolmend_dialects": "kimi_k2"})      in a running event loop
     headless.running(); headless.request(flow) …; headless.done()
 
-Rule of this file: the addons are those that mitmdump loads, as far as Envoy has what they ask for. What one of them raises costs
-what it was about to do, as in mitmproxy.
+The addons are those of addon/main.py for which Envoy has the hooks. An exception in one costs only that hook, as in mitmproxy.
 """
 
 import logging
@@ -24,17 +23,24 @@ logger = logging.getLogger(__name__)
 
 
 class _Lacking:
-    """Options of mitmproxy's proxy that the addon sets: here they are true, and nobody asks."""
+    """Declares options of mitmproxy's proxy that the addon sets; they have no effect here."""
 
     name = "toolmend.lacking"
 
     def load(self, loader: Loader) -> None:
         for name, (value, why) in NEEDED.items():
-            loader.add_option(name, Optional[str], value, why)  # type: ignore[arg-type]  # noqa: UP045  it takes no other union
+            loader.add_option(name, Optional[str], value, why)  # type: ignore[arg-type]  # noqa: UP045  no other union works
 
 
 class Headless:
-    """Its hooks are called as mitmproxy calls them; none raises. `options`: `toolmend_*`. Raises exceptions.OptionsError."""
+    """Calls the hooks as mitmproxy does; none raises.
+
+    Args:
+        options: `toolmend_*` options.
+
+    Raises:
+        exceptions.OptionsError: An option is wrong.
+    """
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.toolmend = Toolmend()
@@ -49,7 +55,7 @@ class Headless:
         self.toolmend.running()
 
     def done(self) -> None:
-        ctx.master.should_exit.set()  # as mitmproxy's own end does: what takes a while may be waited for
+        ctx.master.should_exit.set()  # as at mitmproxy's shutdown, so that uploads may be waited for
         self.toolmend.done()
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
@@ -69,9 +75,9 @@ class Headless:
 
     def _call_hook(self, hook: str, flow: http.HTTPFlow) -> None:
         for addon in self._addons:
-            told: Callable[[http.HTTPFlow], Any] | None = getattr(addon, hook, None)
+            hook_function: Callable[[http.HTTPFlow], Any] | None = getattr(addon, hook, None)
             try:
-                if told:
-                    told(flow)
+                if hook_function:
+                    hook_function(flow)
             except Exception:
                 logger.exception("toolmend: %s failed", hook)

@@ -1,7 +1,7 @@
-"""What a worker answers to Envoy, each as a ProcessingResponse.
+"""Builds a worker's replies to Envoy, each as a ProcessingResponse.
 
-Rule of this file: one reply for one step, and never an empty one: Envoy takes that for a fault, and lets the whole answer pass
-unmended without a word to anybody.
+There is one reply for each step, and it is never empty: Envoy takes an empty one for a fault and silently passes the whole
+response unmended.
 """
 
 from collections.abc import Iterable
@@ -22,41 +22,39 @@ SKIP, SEND = ProcessingMode.SKIP, ProcessingMode.SEND
 
 
 def _mode(**fields: int) -> ProcessingMode:
-    """An override stands for all fields; FULL_DUPLEX_STREAMED is refused without trailers."""
+    """Returns a mode override, which sets all fields; FULL_DUPLEX_STREAMED is refused without trailers."""
     given = {"response_header_mode": SEND, "response_trailer_mode": SKIP, **fields}
     return ProcessingMode(request_header_mode=SEND, request_trailer_mode=SKIP, **given)
 
 
 LEFT = _mode(response_header_mode=SKIP)
-"""Nothing more of an exchange is wanted."""
+"""Envoy sends nothing more of the exchange."""
 
 ASKED = _mode()
-"""Its answer is."""
+"""Envoy sends the response's headers."""
 
 ASK = _mode(request_body_mode=ProcessingMode.BUFFERED)
 ASK_PARTLY = _mode(request_body_mode=ProcessingMode.BUFFERED_PARTIAL)
-"""The request's body is, and then the answer. PARTLY: its length is not known, and it may be longer than Envoy's buffer; then a
-part of it comes, and the rest goes by. (BUFFERED would be a 413 of Envoy's; but only there a body may be given a length.)"""
+"""Envoy sends the request's body, then the response's headers. PARTLY: the length is unknown, and if it exceeds Envoy's buffer, a
+part is sent and the rest passes. (With BUFFERED Envoy would answer 413; but only with BUFFERED can a body get a length.)"""
 
 ANSWER = _mode(response_body_mode=ProcessingMode.BUFFERED)
 ANSWER_PARTLY = _mode(response_body_mode=ProcessingMode.BUFFERED_PARTIAL)
-"""The answer's body is, in the same ways."""
+"""Envoy sends the response's body, in the same two ways."""
 
 STREAM = _mode(response_body_mode=ProcessingMode.FULL_DUPLEX_STREAMED, response_trailer_mode=SEND)
-"""The answer's body is, as it comes."""
+"""Envoy sends the response's body in pieces, on arrival."""
 
 
 def request_headers(mode: ProcessingMode, mutation: HeaderMutation | None = None, *, moved: bool = False) -> ProcessingResponse:
-    """`moved`: the request goes elsewhere, so Envoy is to look for a route once more."""
+    """Replies to request headers. `moved`: the request goes elsewhere, so Envoy has to choose a route again."""
     reply = ProcessingResponse(mode_override=mode)
     _common(reply.request_headers.response, mutation, moved=moved)
     return reply
 
 
-def request_body(
-    mutation: HeaderMutation | None = None, body: bytes | None = None, *, moved: bool = False
-) -> ProcessingResponse:
-    """`body` None: as it came."""
+def request_body(mutation: HeaderMutation | None = None, body: bytes | None = None, *, moved: bool = False) -> ProcessingResponse:
+    """Replies to a request body. `body` None: unchanged."""
     reply = ProcessingResponse()
     _common(reply.request_body.response, mutation, body, moved=moved)
     return reply
@@ -65,7 +63,7 @@ def request_body(
 def response_headers(
     mode: ProcessingMode | None, mutation: HeaderMutation | None = None, body: bytes | None = None
 ) -> ProcessingResponse:
-    """`mode` None: its body is not wanted. `body`: of an answer that has none."""
+    """Replies to response headers. `mode` None: the body is not needed. `body`: for a response without one."""
     reply = ProcessingResponse(mode_override=mode)
     common = reply.response_headers.response
     _common(common, mutation, body)
@@ -75,14 +73,14 @@ def response_headers(
 
 
 def response_body(mutation: HeaderMutation | None = None, body: bytes | None = None) -> ProcessingResponse:
-    """Of one that came whole. `body` None: as it came."""
+    """Replies to a whole response body. `body` None: unchanged."""
     reply = ProcessingResponse()
     _common(reply.response_body.response, mutation, body)
     return reply
 
 
 def piece(body: bytes, *, last: bool = False) -> ProcessingResponse:
-    """Of a body that is streamed."""
+    """Replies with a piece of a streamed body."""
     reply = ProcessingResponse()
     given = reply.response_body.response.body_mutation.streamed_response
     given.body = body
@@ -90,17 +88,17 @@ def piece(body: bytes, *, last: bool = False) -> ProcessingResponse:
     return reply
 
 
-def response_trailers(left_out: Iterable[str] = ()) -> ProcessingResponse:
-    """As they came, without those of these names."""
+def response_trailers(names_to_drop: Iterable[str] = ()) -> ProcessingResponse:
+    """Replies to trailers: unchanged, but without these names."""
     reply = ProcessingResponse()
     reply.response_trailers.SetInParent()
-    if names := [*left_out]:
+    if names := [*names_to_drop]:
         reply.response_trailers.header_mutation.remove_headers.extend(names)
     return reply
 
 
 def immediate(response: http.Response) -> ProcessingResponse:
-    """An answer of our own: the request goes no further, or the upstream's answer not on."""
+    """Replies with a response of toolmend's: the request is not forwarded, or the upstream's response is replaced."""
     reply = ProcessingResponse()
     given = reply.immediate_response
     given.status.code = response.status_code
@@ -112,8 +110,8 @@ def immediate(response: http.Response) -> ProcessingResponse:
     return reply
 
 
-def as_it_came(kind: str | None, given: Any, *, streams: bool) -> list[ProcessingResponse]:
-    """To a message with which nothing is done. `streams`: Envoy sends pieces of the answer, and waits for their end."""
+def unchanged(kind: str | None, given: Any, *, streams: bool) -> list[ProcessingResponse]:
+    """Returns the replies that change nothing. `streams`: Envoy sends the response in pieces and waits for their end."""
     match kind:
         case "request_headers":
             return [request_headers(LEFT, HeaderMutation(remove_headers=[UPSTREAM_HEADER]))]
@@ -139,9 +137,7 @@ def _request_trailers() -> ProcessingResponse:
     return reply
 
 
-def _common(
-    common: CommonResponse, mutation: HeaderMutation | None, body: bytes | None = None, *, moved: bool = False
-) -> None:
+def _common(common: CommonResponse, mutation: HeaderMutation | None, body: bytes | None = None, *, moved: bool = False) -> None:
     common.SetInParent()
     if mutation:
         common.header_mutation.CopyFrom(mutation)

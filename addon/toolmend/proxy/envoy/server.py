@@ -1,7 +1,7 @@
 """The worker: a gRPC server that Envoy's ext_proc filter calls, one stream for each HTTP exchange.
 
-Rule of this file: one message at a time. The next is read when all that the last one gave is written: so a client that does not
-read holds up Envoy, Envoy holds up us, and nothing is heaped up between.
+Messages are handled one at a time: the next is read when all replies to the last are written. So backpressure reaches from a
+client that does not read through Envoy to the worker, and nothing piles up.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from .watchdog import Watchdog
 logger = logging.getLogger(__name__)
 
 MAX_MESSAGE = 128 * 1024 * 1024
-"""Bytes of a body that Envoy gives whole: its own buffer is smaller. gRPC's default is 4 MiB."""
+"""Bytes of a message with a whole body: Envoy's own buffer is smaller. gRPC's default is 4 MiB."""
 
 SLICE = 32 * 1024
-"""Bytes of a stream that are mended at once: some milliseconds. Then the other streams have their turn, and health checks."""
+"""Bytes of a stream that are mended at once, in a few ms; then other streams and health checks run."""
 
 OPTIONS = (
-    ("grpc.so_reuseport", 0),  # else two workers would share a port without a word
+    ("grpc.so_reuseport", 0),  # otherwise two workers could silently share a port
     ("grpc.max_receive_message_length", MAX_MESSAGE),
     ("grpc.max_send_message_length", -1),
 )
@@ -42,20 +42,20 @@ STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Worker:
-    """The service. `hooks`: the addon. `watchdog`: is told of each event."""
+    """The service. `hooks`: the addon. `watchdog`: its `steps` are counted up for each event."""
 
     def __init__(self, hooks: Headless, watchdog: Watchdog) -> None:
         self._hooks, self._watchdog = hooks, watchdog
 
     def handler(self) -> Any:
-        """For a gRPC server."""
+        """Returns the handler for a gRPC server."""
         process = grpc.stream_stream_rpc_method_handler(
             self._process, messages.ProcessingRequest.FromString, messages.ProcessingResponse.SerializeToString
         )
         return grpc.method_handlers_generic_handler(SERVICE, {"Process": process})
 
     async def _process(self, _: Any, context: Any) -> None:
-        """One exchange. Envoy cancels it whenever it has what it wants, so nothing that matters stands behind an await."""
+        """Handles one exchange. Envoy may cancel it at any await once it has the last reply, so nothing important follows one."""
         exchange, watchdog = EnvoyExchange(self._hooks, _upstream(context)), self._watchdog
         try:
             while (message := await context.read()) is not grpc.aio.EOF:
@@ -72,7 +72,7 @@ class Worker:
 
 
 def _slices(message: Any) -> Iterator[Any]:
-    """A piece of a streamed answer in shorter ones: Envoy gives all that came while it waited for us, megabytes at times."""
+    """Splits a piece of a streamed response: Envoy may send megabytes that arrived while it waited for a reply."""
     body = message.response_body.body
     if len(body) <= SLICE:
         yield message
@@ -84,17 +84,25 @@ def _slices(message: Any) -> Iterator[Any]:
 
 
 def _upstream(context: Any) -> Origin | None:
-    """What the listener stands for."""
+    """Returns the listener's provider, or None."""
     for name, value in context.invocation_metadata() or ():
         if name == UPSTREAM_METADATA and isinstance(value, str):
             return origin(value)
     return None
 
 
-async def serve(at: str, options: Mapping[str, str], grace: float, told: Callable[[str], None]) -> None:
-    """Runs until it is told to stop, by a signal; `grace`: the seconds that streams then have to end.
+async def serve(at: str, options: Mapping[str, str], grace: float, on_ready: Callable[[str], None]) -> None:
+    """Runs a worker until a signal stops it.
 
-    `options`: of the addon; `told` is called with the address when all is at work. Raises ListenError, exceptions.OptionsError.
+    Args:
+        at: The address to listen at.
+        options: `toolmend_*` options of the addon.
+        grace: Seconds that streams in progress have to end after the signal.
+        on_ready: Called with the actual address when the worker is ready.
+
+    Raises:
+        ListenError: The address cannot be used.
+        exceptions.OptionsError: An option is wrong.
     """
     signals: asyncio.Queue[int] = asyncio.Queue()
     for number in STOP:
@@ -102,31 +110,31 @@ async def serve(at: str, options: Mapping[str, str], grace: float, told: Callabl
     server = grpc.aio.server(options=OPTIONS)
     address = listen(server, at)
     headless = Headless(options)
-    alive = health.aio.HealthServicer()
+    health_service = health.aio.HealthServicer()
     with Watchdog() as watchdog:
         watching = asyncio.create_task(watchdog.watch())
         server.add_generic_rpc_handlers((Worker(headless, watchdog).handler(),))
-        health_pb2_grpc.add_HealthServicer_to_server(alive, server)
-        await alive.set(SERVICE, health_pb2.HealthCheckResponse.SERVING)
+        health_pb2_grpc.add_HealthServicer_to_server(health_service, server)
+        await health_service.set(SERVICE, health_pb2.HealthCheckResponse.SERVING)
         headless.running()
         await server.start()
-        told(address)
+        on_ready(address)
         try:
-            await _until_stopped(server, alive, signals, grace)
+            await _until_stopped(server, health_service, signals, grace)
         finally:
             watching.cancel()
             headless.done()
 
 
-async def _until_stopped(server: Any, alive: Any, signals: "asyncio.Queue[int]", grace: float) -> None:
-    """The first signal lets the streams that are there end, the second does not."""
+async def _until_stopped(server: Any, health_service: Any, signals: "asyncio.Queue[int]", grace: float) -> None:
+    """Waits for a signal, then for the streams in progress; a second signal ends them."""
     await signals.get()
-    logger.info("toolmend: no new exchanges; those under way have %.0f s (a second signal ends them)", grace)
-    await alive.enter_graceful_shutdown()
+    logger.info("toolmend: no new exchanges; those in progress have %.0f s (a second signal ends them)", grace)
+    await health_service.enter_graceful_shutdown()
     stopping = asyncio.create_task(server.stop(grace))
-    again = asyncio.create_task(signals.get())
-    await asyncio.wait((stopping, again), return_when=asyncio.FIRST_COMPLETED)
-    again.cancel()
+    second_signal = asyncio.create_task(signals.get())
+    await asyncio.wait((stopping, second_signal), return_when=asyncio.FIRST_COMPLETED)
+    second_signal.cancel()
     if not stopping.done():
         await server.stop(0)
     with suppress(asyncio.CancelledError):

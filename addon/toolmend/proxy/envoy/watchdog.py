@@ -1,17 +1,17 @@
-"""A mend that does not end: it runs where all streams run, so it would hold up every one of them, and Envoy notices nothing.
+"""Ends a mend that computes without end: it runs in the event loop of all streams and would block them unnoticed by Envoy.
 
-    an event takes STALLED s      an exception is raised in it, where it computes; so its stream goes on as it comes, as for any
-                                  exception in a mend, and the others go on with it
-    the event loop stands, HUNG s where each thread is goes to the log, and the process ends: Envoy's health check has sent new
-                                  requests to other workers long before, and who still waits here gets an end
+    an event takes STALLED s      an exception is raised in the computing code; the stream passes unmended like after any other
+                                  exception in a mend, and the other streams go on
+    the event loop blocks HUNG s  the stack of each thread is logged and the process ends: Envoy's health check has routed new
+                                  requests to other workers long before, and clients still waiting here get an end
 
-Why not in threads: a Python thread that computes cannot be ended, and slows down all others for as long as it goes on; and what
-is called from several threads at once (the recorder, the counters) would have to be made for it, for every event of every stream.
-A signal reaches the computing itself, also in a regular expression. It is raised in the core alone, which does no I/O and
-holds no lock, and whose every door catches exceptions (pipeline.py): nowhere else could it leave a thing half done.
+Threads are no alternative: a Python thread that computes cannot be ended and slows down all others, and what several threads call
+at once (recorder, counters) would need locks for every event. A signal interrupts the computing itself, even a regular
+expression. The exception is raised only in the core, which does no I/O, holds no lock, and is called only where exceptions are
+caught (pipeline.py), so nothing is left half done.
 
-Rule of this file: time is counted in ticks, so that a process that was stopped for a while is not taken for one that hangs; but
-for the last resort, which has to work where no line of Python does.
+Time is counted in ticks, so that a process that was suspended does not count as hung; except for the last resort, which must work
+when no line of Python runs.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ from ...requests import translate
 logger = logging.getLogger(__name__)
 
 TICK = 0.5
-"""Seconds."""
+"""Seconds between two checks."""
 
 STALLED = 5.0
-"""Seconds in one event; stall_guard.py ends a mend that is merely slow. A whole answer of 16 MiB takes one or two."""
+"""Seconds of one event; stall_guard.py ends a mend that is merely slow. A whole response of 16 MiB takes one or two."""
 
 HUNG = 60.0
-"""Seconds; more than anything that ends by itself."""
+"""Seconds; longer than anything that ends without help."""
 
 _CORE = {Pipeline.feed.__code__.co_filename, translate.__code__.co_filename}
-"""Files of whose functions each is called by one that catches what is raised below it."""
+"""Files whose functions are called only where exceptions are caught."""
 
 
 class Stalled(Exception):
@@ -47,12 +47,12 @@ class Stalled(Exception):
 
 
 class Watchdog:
-    """At work in its `with` block, in the main thread. `steps` is to be counted up when an event begins, and when it ends."""
+    """Active in its `with` block, in the main thread. Callers count `steps` up when an event begins and when it ends."""
 
     def __init__(self) -> None:
         self.steps = 0
-        self._seen = 0  # steps, at the last tick
-        self._ticks = 0  # since then
+        self._seen = 0  # `steps` at the last tick
+        self._ticks = 0  # ticks since `steps` changed
 
     def __enter__(self) -> Self:
         self._before = signal.signal(signal.SIGALRM, self._tick)
@@ -65,9 +65,9 @@ class Watchdog:
         faulthandler.cancel_dump_traceback_later()
 
     async def watch(self) -> None:
-        """Says all the time that the event loop goes round; to be run as a task."""
+        """Rearms the last resort while the event loop runs; run it as a task."""
         while True:
-            with suppress(ValueError, OSError):  # a stderr that is none
+            with suppress(ValueError, OSError):  # stderr is closed
                 faulthandler.dump_traceback_later(HUNG, exit=True, file=sys.__stderr__ or 2)
             await asyncio.sleep(TICK)
 
@@ -78,7 +78,7 @@ class Watchdog:
         self._ticks += 1
         if frame and self._ticks * TICK >= STALLED and _in_core(frame):
             place = f"{frame.f_code.co_name} ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})"
-            logger.error("toolmend: a mend is ended, it took %.0f s and was in %s", self._ticks * TICK, place)
+            logger.error("toolmend: a mend was stopped after %.0f s, in %s", self._ticks * TICK, place)
             raise Stalled
 
 

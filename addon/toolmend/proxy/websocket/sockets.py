@@ -75,7 +75,7 @@ class Sockets:
             socket.message(flow.websocket.messages[-1])
         except Exception as error:
             logger.warning("toolmend: %s: a frame passes unchanged: %s", socket.host, reason(error))
-        if len(flow.websocket.messages) > 2 * MAX_SHOWN and not body_capture.wanted():
+        if len(flow.websocket.messages) > 2 * MAX_SHOWN and not body_capture.is_needed():
             del flow.websocket.messages[:-MAX_SHOWN]
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
