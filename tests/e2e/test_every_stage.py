@@ -57,9 +57,9 @@ MENDING = (
 )
 ASIDE = {
     "telemetry.observers:Observers.watcher": "the set-up is incomplete: MemoryError",
-    "telemetry.observers:Watcher.sent": "the recording failed: MemoryError",
-    "telemetry.observers:Watcher.feed": "",  # an observer is told of it
-    "telemetry.observers:Watcher.close": "the observers did not get the end: MemoryError",
+    "telemetry.observers:ObservedResponse.sent": "the recording failed: MemoryError",
+    "telemetry.observers:ObservedResponse.feed": "",  # an observer is told of it
+    "telemetry.observers:ObservedResponse.close": "the observers did not get the end: MemoryError",
     "telemetry.metering:Metering.meter": "the set-up is incomplete: MemoryError",
     "telemetry.meter:Meter.passed": "the recording failed: MemoryError",
     "telemetry.meter:Meter.finish": "the end was not counted: MemoryError",

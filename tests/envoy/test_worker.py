@@ -372,7 +372,7 @@ def refused(*words: str, script: str = "", **environ: str) -> tuple[int, str]:
         (["--set", "toolmend_dialects"], Exit.USAGE, "is no NAME=VALUE"),
         (["--set", "mode=regular"], Exit.CONFIGURATION, "no such option"),
         (["--set", "toolmend_mode=observe", "--set", "toolmend_mode=mend"], Exit.USAGE, "twice"),
-        (["--set", "toolmend_dialects=kimi"], Exit.CONFIGURATION, "there is no dialect 'kimi'"),
+        (["--set", "toolmend_dialects=kimi"], Exit.CONFIGURATION, "no such dialect: 'kimi'"),
         (["--set", f"toolmend_replay={ROOT}"], Exit.CONFIGURATION, "toolmend_replay"),
         (["--config", "/none.toml"], Exit.CONFIGURATION, "/none.toml"),
         (["--metrics", "127.0.0.1:1"], Exit.CONFIGURATION, "cannot listen at 127.0.0.1:1"),

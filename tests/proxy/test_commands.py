@@ -88,10 +88,10 @@ def test_promote(console: Console, recorded: Path, home: Path, case: str) -> Non
     ("recording", "case", "error"),
     [
         ("none", "x", "there is no recording 'none'"),
-        ("last", "../x", "'../x' is no name of a case"),
-        ("last", "a/b/c", "is no name of a case"),
-        ("last", "", "is no name of a case"),
-        ("last", "A b", "is no name of a case"),
+        ("last", "../x", "'../x' is not a case's name"),
+        ("last", "a/b/c", "is not a case's name"),
+        ("last", "", "is not a case's name"),
+        ("last", "A b", "is not a case's name"),
         ("@focus", "x", "mitmdump has no flow list"),
     ],
 )

@@ -17,7 +17,7 @@ from toolmend.core.exchange_record import ExchangeRecord
 from toolmend.proxy.exchange import LlmExchange
 from toolmend.proxy.lifecycle import ExchangeLifecycle
 from toolmend.telemetry.meter import Meter
-from toolmend.telemetry.observers import Observers, Watcher
+from toolmend.telemetry.observers import ObservedResponse, Observers
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_one_that_cannot_be_had_costs_none_of_the_others(exchanges: ExchangeLife
 
 
 ENDING = {
-    "watcher": ("telemetry.observers.Watcher.close", "the observers did not get the end"),
+    "watcher": ("telemetry.observers.ObservedResponse.close", "the observers did not get the end"),
     "meter": ("telemetry.meter.Meter.finish", "the end was not counted"),
     "recording": ("recordings.write.recorder.LiveRecording.finish", "the recording was not finished"),
 }
@@ -126,7 +126,7 @@ def test_one_that_fails_at_the_end_is_told_of_and_the_others_end(
     exchanges.begin(call, about, WEATHER, flow.id, mend=True)
     assert call.recording
     ended: list[str] = []
-    call.watcher = Watcher(Observers(ended.append), [object()], "chat", flow.id)
+    call.watcher = ObservedResponse(Observers(ended.append), [object()], "chat", flow.id)
     counting: BackgroundWorker[Callable[[], None]] = BackgroundWorker("counts", lambda _: None, ended.append, 1000)
     call.meter = Meter(counting, lambda _: None, about({}), "")
     for each, (place, _) in ENDING.items():

@@ -88,7 +88,7 @@ def test_a_failure_shows_the_events_and_what_to_do(run: Run, pytester: pytest.Py
     result = run("", "--toolmend-flows", "recordings")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
-        ["*recordings/one: the client gets something else*", "*event alike", "- *Nanjing*", "+ *Beijing*"]
+        ["*recordings/one: the client gets other bytes*", "*event alike", "- *Nanjing*", "+ *Beijing*"]
     )
     result.stdout.fnmatch_lines(["try: toolmend verify *recordings/one --update*"])
     assert "Traceback" not in result.stdout.str()

@@ -215,7 +215,7 @@ def test_an_error_of_a_codec_ends_the_reading_alone(monkeypatch: pytest.MonkeyPa
     reading = MeteredEvents("chat")
     monkeypatch.setattr(reading, "_event", lambda *_: 1 / 0)
     reading.feed(BODY, 1.0)
-    assert reading.told()["calls"] is None
+    assert reading.fields()["calls"] is None
 
 
 @pytest.fixture
@@ -415,4 +415,4 @@ def test_a_host_that_is_no_utf8_costs_no_metrics() -> None:
 def test_a_render_is_given_what_was_asked_and_said() -> None:
     reading = MeteredEvents("chat", EXCHANGE, lambda exchange, messages: (exchange, [type(one) for one in messages]))
     reading.feed(BODY, 1.0)
-    assert reading.told()["content"] == (EXCHANGE, [Message])
+    assert reading.fields()["content"] == (EXCHANGE, [Message])

@@ -23,7 +23,7 @@ from toolmend.core.events import (
 from toolmend.core.fold import Message, fold
 from toolmend.pipeline.event_reader import events_of
 from toolmend.telemetry import observers
-from toolmend.telemetry.observers import CUT_OFF, Observers, WatchedMessage, Watcher
+from toolmend.telemetry.observers import CUT_OFF, ObservedResponse, Observers, WatchedMessage
 
 CALL = [
     {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "get_time", "arguments": ""}}]},
@@ -57,7 +57,7 @@ class Notes:
         return [(what, of) for what, _, of in self.heard if what != "message"]
 
 
-def watch(*who: object) -> Watcher:
+def watch(*who: object) -> ObservedResponse:
     watcher = Observers([].append).watcher([addon(one) for one in who], "chat", "flow-1")
     assert watcher
     return watcher
@@ -67,7 +67,7 @@ def addon(observer: object) -> object:
     return SimpleNamespace(toolmend_observer=observer)
 
 
-def run(watcher: Watcher, chunks: Sequence[bytes]) -> None:
+def run(watcher: ObservedResponse, chunks: Sequence[bytes]) -> None:
     for data in chunks:
         watcher.sent(data)
     watcher.close()

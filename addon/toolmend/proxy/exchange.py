@@ -17,7 +17,7 @@ from ..providers.reasoning_start import ModelAtHost
 from ..recordings.write.recorder import LiveRecording
 from ..requests import Translated
 from ..telemetry.meter import Meter
-from ..telemetry.observers import Watcher
+from ..telemetry.observers import ObservedResponse
 from . import flow_info
 from .learnt_refusals import LearntRefusal
 from .routed_request import Routed, prompt_settings
@@ -65,7 +65,7 @@ class LlmExchange:
     recording: LiveRecording | None = None
     stream: ResponseStream | None = None
     stream_callable: object = None  # the stream callable in the response: `stream`, possibly wrapped
-    watcher: Watcher | None = None
+    watcher: ObservedResponse | None = None
     meter: Meter | None = None
     errors: list[str] = field(default_factory=list)
     fault: str = ""  # the error of a route that the client got in place of the response

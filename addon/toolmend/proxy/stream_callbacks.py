@@ -26,7 +26,7 @@ from ..pipeline.pipeline import Pipeline
 from ..pipeline.stall_guard import LONG, PIECE, StalledError, StallGuard
 from ..recordings.write.recorder import LiveRecording
 from ..telemetry.meter import Meter
-from ..telemetry.observers import Watcher
+from ..telemetry.observers import ObservedResponse
 from .patches.end_of_stream import is_body_chunk, is_upstream_reset
 
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
@@ -64,7 +64,7 @@ class ResponseStream:
     ended = False
     over = False
     unreadable = False
-    watcher: Watcher | None = None
+    watcher: ObservedResponse | None = None
     meter: Meter | None = None
 
     def __init__(self, recording: LiveRecording | None, then: Callback | None, errors: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Recordings on the disk, once they are written: found, read, compared, shown, pruned, played, and made fixtures.
+"""Recordings on disk: written, found, read, compared, exported, pruned, played back, and made fixtures.
 
-`recorder.py` writes them and `replay.py` plays them through the pipeline; both stand beside the pipeline.
+`write/recorder.py` writes them, and `read/replay.py` plays them through the pipeline.
 """

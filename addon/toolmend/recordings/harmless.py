@@ -1,9 +1,9 @@
-"""Texts that no dialect makes a call of, about the tools of a request: prose, lists, tables, code, data, other formats quoted.
+"""Texts about a request's tools in which no dialect may find a call: prose, lists, tables, code, data, quoted formats.
 
     texts(tools)  →  "I'll use read_file to look at it first, …", …
 
-A dialect is proven on them: see learning.py. They lie in harmless.txt, between lines of `%%%`, with TOOL, OTHER and KEY in place
-of the names of two tools and of a parameter.
+Learnt dialects are tested with them: see learning.py. harmless.txt has the texts, separated by lines of `%%%`, with the
+placeholders TOOL, OTHER and KEY for the names of two tools and a parameter.
 """
 
 from functools import cache
@@ -13,7 +13,7 @@ from ..core.tools import Tools
 
 _FILE = Path(__file__).with_name("harmless.txt")
 MOST_TOOLS = 8
-"""Tools of a request that the texts are told of: each is in all of them."""
+"""Tools of a request that are inserted, each into all texts."""
 
 
 @cache
@@ -22,7 +22,7 @@ def _templates() -> tuple[str, ...]:
 
 
 def texts(tools: Tools) -> list[str]:
-    """All of them, for each of some tools."""
+    """Returns all texts for each of some tools."""
     names = list(tools.schemas)[:MOST_TOOLS] or ["read_file"]
     found = []
     for number, name in enumerate(names):

@@ -1,13 +1,13 @@
-"""Infers how a model writes calls: what stands around tools' names and arguments, in texts with calls that nobody made.
+"""Infers how a model writes calls: the markup around tools' names and arguments, in texts with calls that nothing recognised.
 
     learn([Sample('<|go|>read_file<|with|>{"path": "a.md"}<|done|>', tools), …])
         → {"name": "learnt", "arguments": "json", "begin": ["<|go|>"], "separator": ["<|with|>"], "end": ["<|done|>"]}
 
-A call is a tool's name with arguments that the tool declares next to it: as JSON, in an envelope, attributes, elements, or lines.
-What stands in front of all names, behind all of them and behind all arguments is the markup; digits and what varies are an id.
+A call is a tool's name next to arguments that the tool declares: as JSON, in an envelope, attributes, elements, or lines. The
+text common to all calls before the names, after them and after the arguments is the markup; digits and varying parts are ids.
 
-1. Rather nothing than a wrong call: what is inferred must read every sample's calls, and nothing of harmless texts.
-2. The same samples give the same table.
+1. In doubt nothing is learnt: the inferred dialect must find every sample's calls, and none in harmless texts.
+2. Deterministic: the same samples give the same table.
 """
 
 import re
@@ -44,26 +44,26 @@ _ATTRIBUTES = re.compile(r"""(?:\s+[\w.:-]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\
 _ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*["']""")
 _SEPARATORS = (": ", ":", " = ", "=", " -> ", " => ", " := ", " | ")
 _COMMON = ("**", "--", "__", "##", "//", "| ", '("', "('")
-"""Signs that stand in front of words in any text."""
+"""Signs that precede words in ordinary text."""
 
 _VARIES = re.compile(r"[0-9a-fA-F]{6,}|\d+")
 
 
 @value
 class Sample:
-    """A text with calls in it, and the tools that were offered."""
+    """A text with calls in it, and the offered tools."""
 
     text: str
     tools: Tools
 
 
 class NothingLearnt(ValueError):
-    """A sentence that says why nothing can be inferred."""
+    """Nothing can be inferred; the message gives the reason."""
 
 
 @mutable
 class _Call:
-    """A call in a text: where its name and its arguments stand."""
+    """A call in a text: the spans of its name and its arguments."""
 
     sample: int
     name: str
@@ -74,7 +74,7 @@ class _Call:
 
 
 def learn(samples: Sequence[Sample], name: str = "learnt") -> dict[str, Any]:
-    """The fields of a `[[dialect]]` table. Raises NothingLearnt."""
+    """Returns the fields of a `[[dialect]]` table. Raises NothingLearnt."""
     tried = []
     for kind in KINDS:
         calls = [call for number, sample in enumerate(samples) for call in _calls(kind, number, sample)]
@@ -91,7 +91,7 @@ def learn(samples: Sequence[Sample], name: str = "learnt") -> dict[str, Any]:
 
 
 def played(dialect: OwnDialect, text: str, tools: Tools) -> tuple[list[tuple[str, Any]], str]:
-    """The calls that a dialect reads in a text, and the text that stays."""
+    """Returns the calls that a dialect finds in a text, and the remaining text."""
     reader = MarkupParser(opener_index((looked_for(dialect),)), tools, 0, lambda: "call", lambda _: None, whole=True)
     ops = [*reader.feed(text), *reader.close()]
     return _read(ops, text)
@@ -99,15 +99,15 @@ def played(dialect: OwnDialect, text: str, tools: Tools) -> tuple[list[tuple[str
 
 def _read(ops: Iterable[Op], text: str) -> tuple[list[tuple[str, Any]], str]:
     calls: list[tuple[str, list[str]]] = []
-    stays, at = [], 0
+    remains, at = [], 0
     for op in ops:
         match op:
             case int():
                 if op > 0:
-                    stays.append(text[at : at + op])
+                    remains.append(text[at : at + op])
                 at += abs(op)
             case ReasoningSpan() | ContentSpan():
-                stays.append(text[at : at + op.size])
+                remains.append(text[at : at + op.size])
                 at += op.size
             case ToolCallStart():
                 calls.append((op.name, []))
@@ -115,7 +115,7 @@ def _read(ops: Iterable[Op], text: str) -> tuple[list[tuple[str, Any]], str]:
                 pass
             case _ if calls and hasattr(op, "arguments"):
                 calls[-1][1].append(op.arguments)
-    return [(name, _loaded("".join(pieces))) for name, pieces in calls], "".join(stays)
+    return [(name, _loaded("".join(pieces))) for name, pieces in calls], "".join(remains)
 
 
 def _loaded(text: str) -> Any:
@@ -126,20 +126,20 @@ def _loaded(text: str) -> Any:
 
 
 def _problem(fields: dict[str, Any], calls: Sequence[_Call], samples: Sequence[Sample]) -> str | None:
-    """Why a table will not do; None if it reads the calls of all samples and nothing else."""
+    """Returns why a table is rejected; None if it finds the calls of all samples and nothing else."""
     begin = fields["begin"]
-    if any(not _is_marked(one, fields.get("separator", ())) for one in begin):
-        return f"what stands in front of the names is too common to be looked for: {begin[0]!r}"
+    if any(not _is_marked(text, fields.get("separator", ())) for text in begin):
+        return f"the text before the names is too common to be searched for: {begin[0]!r}"
     try:
         (dialect,) = dialects("learnt", "", [fields])
     except SettingsError as error:
         return str(error)
     for number, sample in enumerate(samples):
-        found, stays = played(dialect, sample.text, sample.tools)
+        found, remains = played(dialect, sample.text, sample.tools)
         wanted = [(call.name, call.keys) for call in calls if call.sample == number]
         if [(name, frozenset(given or ())) for name, given in found] != wanted:
-            return f"the markup is not the same in all of the texts: {begin[0]!r} begins it in some"
-        if _leaves_markup(sample.text, stays):
+            return f"the markup is not the same in all texts: {begin[0]!r} begins it in some"
+        if _leaves_markup(sample.text, remains):
             return f"some of the markup would stay in the text: {begin[0]!r} is not all that begins it"
         for text in harmless_texts(sample.tools):
             if played(dialect, text, sample.tools)[0]:
@@ -147,17 +147,17 @@ def _problem(fields: dict[str, Any], calls: Sequence[_Call], samples: Sequence[S
     return None
 
 
-def _leaves_markup(text: str, stays: str) -> bool:
-    """Whether what stays of a text ends, where a call was, in tags or signs, or goes on with them."""
-    size = len(_common_prefix([text, stays]))
-    before, behind = stays[:size].rstrip(), stays[size:].strip()
+def _leaves_markup(text: str, remains: str) -> bool:
+    """Whether tags or signs remain in the text at the place of a call."""
+    size = len(_common_prefix([text, remains]))
+    before, after = remains[:size].rstrip(), remains[size:].strip()
     line = before.rsplit("\n", 1)[-1].strip()
     bare = rf"(?:{_TAG}|[^\w\s]{{2,}}|[\[{{,])"
-    return bool(re.search(rf"(?:^|\s){bare}$|{_TAG}$", line) or re.match(bare, behind))
+    return bool(re.search(rf"(?:^|\s){bare}$|{_TAG}$", line) or re.match(bare, after))
 
 
 def _is_marked(begin: str, separators: Sequence[str]) -> bool:
-    """Whether it is markup: a word alone, or a sign that any text has, is none; one in capitals is, with another behind it."""
+    """Whether a text is markup: not a word or a common sign; an upper-case word only with a separator after it."""
     bare = begin.strip()
     if bare.isalpha():
         return len(bare) > 2 and bare.isupper() and any(one.strip() for one in separators)
@@ -218,7 +218,7 @@ def _json(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
 def _envelope(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
     name = match.group()
     at = match.start()
-    for _ in range(3):  # the object that holds the name, or its arguments, or one around both
+    for _ in range(3):  # the object with the name, the one with the arguments, or one around both
         at = text.rfind("{", 0, at)
         if at < 0:
             return None
@@ -274,7 +274,7 @@ def _parameters(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
 
 
 def _parameters_begin(text: str, match: re.Match[str], *styles: re.Pattern[str]) -> bool:
-    """Whether a tool's name is that of the next call, and no word of a value: its parameters follow."""
+    """Whether a tool's name begins the next call rather than being a word of a value: its parameters follow."""
     return any(style.search(text, match.end(), match.end() + NEAR) for style in styles)
 
 
@@ -307,7 +307,7 @@ def _lines(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
 
 
 def _tables(kind: Kind, calls: Sequence[_Call], samples: Sequence[Sample], name: str) -> Iterator[dict[str, Any]]:
-    """The tables that may say it, the best first."""
+    """Yields the possible tables, the best first."""
     if kind == "parameters" and not _close_parameters(calls, samples):
         return
     fronts, mids, tails = [], [], []
@@ -318,7 +318,7 @@ def _tables(kind: Kind, calls: Sequence[_Call], samples: Sequence[Sample], name:
         fronts.append(text[before.body[1] if before else 0 : call.at[0]])
         mids.append(text[call.at[1] : call.body[0]])
         tails.append(text[call.body[1] : after.at[0] if after else len(text)])
-    if kind == "envelope":  # those in an array are read with the first of it
+    if kind == "envelope":  # the calls of an array are parsed together
         fronts = [front.rstrip().removesuffix("[") for front in fronts if front.strip() != ","]
         tails = [tail.lstrip().removeprefix("]") for tail in tails if tail.strip() != ","]
         calls = [call for number, call in enumerate(calls) if not _in_array(calls, samples, number)]
@@ -327,7 +327,7 @@ def _tables(kind: Kind, calls: Sequence[_Call], samples: Sequence[Sample], name:
     lasts = [tail for n, tail in enumerate(tails) if numbers[n] not in numbers[n + 1 :]]
     begin, pattern = _begin(fronts)
     end = _end(tails, calls)
-    separators, behind = _separators(mids)
+    separators, varying = _separators(mids)
     wrapper = _wrapper(firsts, lasts, begin, end)
     if not wrapper:
         begin, end, wrapper = _unwrapped(begin, end)
@@ -339,8 +339,8 @@ def _tables(kind: Kind, calls: Sequence[_Call], samples: Sequence[Sample], name:
         fields["separator"] = separators
     if end.strip():
         fields["end"] = [end.strip()]
-    if pattern or behind:
-        fields["pattern"] = f"{pattern}(?P<name>[\\w.:/-]+?){behind}"
+    if pattern or varying:
+        fields["pattern"] = f"{pattern}(?P<name>[\\w.:/-]+?){varying}"
     if wrapper:
         fields["wrapper"] = {"begin": [wrapper[0]], "end": [wrapper[1]]}
         fields["bare"] = False
@@ -357,7 +357,7 @@ def _tables(kind: Kind, calls: Sequence[_Call], samples: Sequence[Sample], name:
 
 
 def _in_array(calls: Sequence[_Call], samples: Sequence[Sample], number: int) -> bool:
-    """Whether a call follows another one behind a comma."""
+    """Whether a call follows another one and a comma."""
     before, call = calls[number - 1], calls[number]
     between = samples[call.sample].text[before.body[1] : call.at[0]]
     return number > 0 and before.sample == call.sample and between.strip() == ","
@@ -367,8 +367,9 @@ def _keys(calls: Sequence[_Call]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"name": sorted({call.extra["name"] for call in calls})}
     if arguments := sorted({call.extra["arguments"] for call in calls if call.extra["arguments"]}):
         found["arguments"] = arguments
-    ids = sorted(set.intersection(*(set(call.extra["ids"]) for call in calls)))
-    return found | ({"id": [one for one in ids if "id" in one.lower()]} if any("id" in one.lower() for one in ids) else {})
+    common = set.intersection(*(set(call.extra["ids"]) for call in calls))
+    ids = sorted(key for key in common if "id" in key.lower())
+    return found | ({"id": ids} if ids else {})
 
 
 def _begins_line(front: str, begin: str, wrapper: tuple[str, str] | None) -> bool:
@@ -393,7 +394,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 
 def _begin(fronts: Sequence[str]) -> tuple[str, str]:
-    """What all names have in front of them, from a sign of markup on; and a pattern for what varies behind it."""
+    """Returns what precedes all names, from a markup sign on, and a pattern for what varies after it."""
     lines = [_markup_before(front) for front in fronts]
     suffix = _common_suffix(lines)
     if all(suffix.strip() == line.strip() for line in lines) or suffix[:1] in _OPEN or _is_label(suffix.strip()):
@@ -404,19 +405,19 @@ def _begin(fronts: Sequence[str]) -> tuple[str, str]:
     heads = [line[max(line.rfind(sign) for sign in "<[{⟦【«@") :] for line in lines]
     prefix = _common_prefix(heads)
     rest = [head[len(prefix) :] for head in heads]
-    behind = _common_suffix(rest)
+    last = _common_suffix(rest)
     if prefix[:1] and prefix[:1] in _OPEN and len(prefix) > 1:
-        return prefix, rf"[^<>{{}}\"\n]*{re.escape(behind)}" if behind else r"[\w.:/-]*?"
+        return prefix, rf"[^<>{{}}\"\n]*{re.escape(last)}" if last else r"[\w.:/-]*?"
     return _constant(suffix[cut:]) if cut is not None else (suffix, "")
 
 
 def _is_label(text: str) -> bool:
-    """Whether it is a word with a sign behind it, as `TOOL:`."""
+    """Whether a text is a word with a sign after it, as `TOOL:`."""
     return re.fullmatch(r"[A-Za-z_ ]{2,24}\s*(?::|=|->|=>|>>)", text) is not None
 
 
 def _constant(begin: str) -> tuple[str, str]:
-    """The beginning up to a number in it, which is taken to vary, and a pattern for what follows that."""
+    """Returns the beginning up to a number, which is assumed to vary, and a pattern for the rest."""
     number = _VARIES.search(begin)
     if not number or not begin[: number.start()].strip():
         return begin, ""
@@ -424,7 +425,7 @@ def _constant(begin: str) -> tuple[str, str]:
 
 
 def _markup_before(front: str) -> str:
-    """The end of a text, as far as it may be the beginning of a call: its last line, and lines of nothing but tags above."""
+    """Returns the end of a text that may begin a call: its last line, and the lines of only tags before it."""
     *above, line = front.split("\n")
     while above and (_TAGS.fullmatch(above[-1].strip()) or re.fullmatch(r"[^\w\s]{2,}", above[-1].strip())):
         line = f"{above.pop()}\n{line}"
@@ -432,10 +433,10 @@ def _markup_before(front: str) -> str:
 
 
 def _end(tails: Sequence[str], calls: Sequence[_Call]) -> str:
-    """What stands behind all arguments: tags, or signs that are no words."""
+    """Returns what follows all arguments: tags, or signs that are not words."""
     named = [_with_name(tail, call.name) for tail, call in zip(tails, calls, strict=True)]
     prefix = _common_prefix([tail.lstrip() for tail in named])
-    if any(tail.lstrip() != prefix for tail in named):  # half of a tag is none
+    if any(tail.lstrip() != prefix for tail in named):  # without half of a tag
         prefix = re.sub(r"[<\[{⟦【«][^<>\[\]{}⟦⟧【】«»]*$", "", prefix)
     signs = r"[)\]}>/;|]+|[^\w\s]{2,}\w{0,20}[^\w\s]{0,4}|<\|[^|\n]+\|>|END(?:_\w+)?|###\s?END"
     found = re.match(rf"(?:\s*(?:{_TAG}|{signs}))+", prefix)
@@ -443,7 +444,7 @@ def _end(tails: Sequence[str], calls: Sequence[_Call]) -> str:
 
 
 def _with_name(tail: str, name: str) -> str:
-    """What follows a call, with `{name}` for the tool's name in its first tag."""
+    """Returns what follows a call, with `{name}` for the tool's name in its first tag."""
     tag = _TAGS.match(tail.lstrip())
     if not tag or not re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![\w-])", tag.group()):
         return tail
@@ -451,7 +452,7 @@ def _with_name(tail: str, name: str) -> str:
 
 
 def _separators(mids: Sequence[str]) -> tuple[list[str], str]:
-    """What may stand between names and arguments; and a pattern for what varies in it."""
+    """Returns the texts between names and arguments, and a pattern for what varies in them."""
     plain = sorted(set(mids), key=lambda one: (-len(one), one))
     varied = {_VARIES.sub("0", mid) for mid in mids}
     if len(plain) <= 2 and not any(_VARIES.search(mid) for mid in mids):
@@ -467,20 +468,20 @@ def _separators(mids: Sequence[str]) -> tuple[list[str], str]:
 
 
 def _wrapper(firsts: Sequence[str], lasts: Sequence[str], begin: str, end: str) -> tuple[str, str] | None:
-    """What stands in front of the first call alone, and behind the last one."""
+    """Returns the tags before only the first call and after only the last one."""
     if not begin.strip() or not end.strip():
         return None
     before = [front[: front.rfind(begin.strip())].rstrip() for front in firsts]
-    behind = [tail.lstrip()[len(end.strip()) :].lstrip() for tail in lasts]
-    opens = {match.group() if (match := re.search(rf"{_TAG}$", one)) else "" for one in before}
-    closes = {match.group() if (match := re.match(_TAG, one)) else "" for one in behind}
+    after = [tail.lstrip()[len(end.strip()) :].lstrip() for tail in lasts]
+    opens = {match.group() if (match := re.search(rf"{_TAG}$", text)) else "" for text in before}
+    closes = {match.group() if (match := re.match(_TAG, text)) else "" for text in after}
     if len(opens) == len(closes) == 1 and "" not in opens | closes:
         return opens.pop(), closes.pop()
     return None
 
 
 def _unwrapped(begin: str, end: str) -> tuple[str, str, tuple[str, str] | None]:
-    """One tag around another at both ends: the outer ones are a wrapper."""
+    """Splits nested tags at both ends: the outer ones are a wrapper."""
     opens, closes = re.match(rf"\s*({_TAG})\s*(?=\S)", begin), re.search(rf"(?<=\S)\s*({_TAG})\s*$", end)
     if not opens or not closes or not end[: closes.start()].strip() or "{name}" in closes[1]:
         return begin, end, None
@@ -517,7 +518,7 @@ def _close_parameters(calls: Sequence[_Call], samples: Sequence[Sample]) -> bool
 
 
 def _ended(call: _Call, text: str, end: str) -> int:
-    """Where the last value's end ends; 0 where there is none."""
+    """Returns where the end of the last value ends; 0 if it is missing."""
     at = call.extra["tags"][-1][1]
     closer = end.replace("{key}", call.extra["keys"][-1])
     found = text.find(closer, at, call.extra["until"])

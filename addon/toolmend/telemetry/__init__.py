@@ -1,1 +1,1 @@
-"""Who is told what happens to streams, beside the log: Prometheus and OpenTelemetry. `events.py` has what is told."""
+"""Metrics, spans and observers: what is reported about streams, in addition to the log. `events.py` has the events."""

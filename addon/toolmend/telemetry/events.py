@@ -1,15 +1,15 @@
-"""What happens to streams, as events, for those who count: Prometheus, OpenTelemetry, a script of the user's.
+"""What happens to streams, as events for Prometheus, OpenTelemetry and the user's scripts.
 
     def toolmend_events(event):                      # in a script of your own: mitmdump -s addon/main.py -s counts.py
         if type(event).__name__ == "StreamFinished":
             print(event.about.model, event.seconds, event.usage)
 
-    StreamStarted ─► RuleFired* ─► FailedOpen? ─► StreamFinished            RecordingLost, whenever one is
+    StreamStarted ─► RuleFired* ─► FailedOpen? ─► StreamFinished            RecordingLost, at any time
 
-Who counts is told from a thread of its own (metering.py): it may take its time, and it is not waited for. Events are told apart
-best by their class's name: whoever touches main.py gets new classes.
+Each receiver runs in a thread of its own (metering.py), so it may be slow. Compare events by class name: when main.py changes,
+the classes are reloaded.
 
-Rule of this file: values only, and not a word of what was said, unless an observer brings a `render` for it (otel.py).
+Values only. They contain no text of a conversation, unless an observer has a `render` for it (otel.py).
 """
 
 from typing import Any
@@ -20,10 +20,15 @@ from ..core.fastclass import value
 
 @value
 class About:
-    """Which stream it is. `at`: when it was asked for, in seconds since 1970; `host`: who answers, with a port if it is unusual.
+    """Which stream an event is about.
 
-    `api` is the client's; `profile` the model's family, as `toolmend providers` names it; `status` HTTP's; `stream`: what the
-    upstream answers with.
+    Attributes:
+        at: When the request was sent, in seconds since 1970.
+        host: The upstream, with its port if unusual.
+        api: The client's API.
+        profile: The model's family, as in `toolmend providers`.
+        status: The HTTP status.
+        stream: Whether the upstream's response is a stream.
     """
 
     flow_id: str
@@ -40,14 +45,14 @@ class About:
 
 @value
 class StreamStarted:
-    """The headers of the response are in."""
+    """The response headers have arrived."""
 
     about: About
 
 
 @value
 class RuleFired:
-    """A rule was at work in the stream; told once for each, at its end."""
+    """A rule fired in the stream; published once per rule, at the end."""
 
     about: About
     rule: str
@@ -55,7 +60,7 @@ class RuleFired:
 
 @value
 class FailedOpen:
-    """Something of ours failed, and the stream went on without it."""
+    """toolmend failed, and the stream passed without it."""
 
     about: About
     error: str
@@ -63,11 +68,16 @@ class FailedOpen:
 
 @value
 class StreamFinished:
-    """The end, however it came: `state` as in meta.json. Bytes are without content coding, times in seconds since it was asked.
+    """The end of a stream, complete or not.
 
-    `first_token` is None of a whole body, and where none came. `calls` and `usage` are None where the answer could not be read,
-    or says nothing of them. `error_type`: empty, or what went wrong in a word: a status, a state, the upstream's own.
-    `suspects`: how much looks like a tool call and was not made one.
+    Attributes:
+        state: As in meta.json.
+        received, sent: Bytes without content encoding.
+        seconds, first_byte: From the request.
+        first_token: From the request; None for a whole body, and if there was none.
+        calls, usage: None if the response could not be parsed, or has none.
+        error_type: Empty, or the error in a word: a status, a state, the upstream's own.
+        suspects: How many texts look like a tool call and were not made one.
     """
 
     about: About
@@ -91,7 +101,7 @@ class StreamFinished:
 
 @value
 class RecordingLost:
-    """A recording is incomplete, or not there at all."""
+    """A recording is incomplete or missing."""
 
     reason: str
 

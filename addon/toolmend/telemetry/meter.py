@@ -1,10 +1,10 @@
-"""One stream, counted: `Meter` is called from the event loop, `MeteredEvents` in a thread.
+"""Measures one stream: `Meter` is called from the event loop, `MeteredEvents` in a thread.
 
-    meter.passed(received, sent)                 each chunk: a few additions, and what was sent goes on a queue to be read
+    meter.passed(received, sent)                 each chunk: a few additions, and the sent bytes are queued for parsing
     meter.finish("complete", rules, errors)      the end
 
-Rule of this file: nothing raises, and the event loop reads nothing. What finds no room in the queue is not read at all; then
-bytes and times are told, and tokens and calls are not known.
+Nothing raises, and the event loop parses nothing. If the queue is full, the stream is not parsed: bytes and times are reported,
+tokens and calls are unknown.
 """
 
 import time
@@ -25,40 +25,40 @@ from ..secrets.key_patterns import LONGEST_KEY
 from ..secrets.redactor import Redactor
 from ..secrets.request_secrets import secrets_of
 from .events import About, FailedOpen, RuleFired, StreamFinished, StreamStarted
-from .events import Event as Told
+from .events import Event as StreamEvent
 from .observers import MAX_KEPT
 
 OVERHEAD = 256
-"""Bytes that a chunk takes in the queue beside its own."""
+"""Bytes that a chunk takes in the queue beyond its content."""
 
 MAX_HEAD = 64 * 1024
-"""Bytes in which the answer's id and model are looked for: they are in the first event."""
+"""Bytes searched for the response's id and model: they are in the first event."""
 
 MAX_NAME = 200
-"""Characters of a name or an id that are told."""
+"""Characters of a name or id that are published."""
 
 KEPT = MAX_NAME + LONGEST_KEY
-"""Characters of one that are kept until it is."""
+"""Characters of a name or id that are kept until it is redacted."""
 
 MAX_REASONS = 16
-"""Finish reasons that are told: a choice has one."""
+"""Finish reasons that are published: a choice has one."""
 
 NO_ERROR = ("complete", "client_closed")
-"""States of a stream in which nothing went wrong: an agent that is interrupted hangs up."""
+"""States that are not an error: an interrupted agent closes the connection."""
 
 _KEYS = Redactor(())
 
 type Render = Callable[[ExchangeRecord, Sequence[Message]], Any]
-"""Makes what an observer wants to have of a request and its answer."""
+"""Builds an observer's content from a request and its response."""
 
 
 class Meter:
-    """`publish` tells the observers, and is called in the reader's thread. `now` tells seconds."""
+    """Counts one stream. `publish` is called in the reader's thread; `now` returns seconds."""
 
     def __init__(
         self,
         reader: BackgroundWorker[Callable[[], None]],
-        publish: Callable[[Told], None],
+        publish: Callable[[StreamEvent], None],
         exchange: ExchangeRecord,
         profile: str,
         render: Render | None = None,
@@ -70,11 +70,11 @@ class Meter:
         self._received = self._sent = 0
         self.about = about_of(exchange, profile, time.time() - self._first_byte)
         self._reading = MeteredEvents(self.about.api, exchange if render else None, render) if self.about.api in APIS else None
-        self._asked = replace(exchange, request=b"", upstream_request=None)  # with the keys that it was sent with
+        self._asked = replace(exchange, request=b"", upstream_request=None)  # keeps the headers, with their keys
         self._put(partial(publish, StreamStarted(self.about)))
 
     def passed(self, received: bytes, sent: bytes, *, whole: bool = False) -> None:
-        """What came, and what went to the client for it; `whole`: it is a whole body of JSON."""
+        """Counts a chunk and the bytes sent for it; `whole`: a whole JSON body."""
         self._received += len(received)
         self._sent += len(sent)
         if sent and self._reading:
@@ -83,18 +83,18 @@ class Meter:
                 self._reading = None
 
     def finish(
-        self, state: str, rules: Sequence[str], errors: Sequence[str], sought: SuspectContext = NO_CONTEXT
+        self, state: str, rules: Sequence[str], errors: Sequence[str], context: SuspectContext = NO_CONTEXT
     ) -> None:
-        """The end; `errors` are of what failed of ours, `sought` is what the answer was read with."""
-        self._put(partial(self._end, state, tuple(rules), tuple(errors), sought, self._now() - self._began))
+        """Ends the stream. `errors`: of toolmend itself; `context`: the context in which the response was parsed."""
+        self._put(partial(self._end, state, tuple(rules), tuple(errors), context, self._now() - self._began))
 
     def _put(self, step: Callable[[], None]) -> None:
         self._reader.put(step, 0)
 
     def _end(
-        self, state: str, rules: tuple[str, ...], errors: tuple[str, ...], sought: SuspectContext, seconds: float
+        self, state: str, rules: tuple[str, ...], errors: tuple[str, ...], context: SuspectContext, seconds: float
     ) -> None:
-        """In the reader's thread."""
+        """Called in the reader's thread."""
         about, reading = self.about, self._reading
         for rule in rules:
             self._publish(RuleFired(about, rule))
@@ -103,8 +103,8 @@ class Meter:
         wrong = str(about.status) if about.status >= 400 else "" if state in NO_ERROR else state
         read: dict[str, Any] = {"error_type": wrong, "failed_open": bool(errors)}
         if reading:
-            read |= reading.told(Redactor(secrets_of(self._asked)))
-            read["suspects"] = reading.suspects(sought)
+            read |= reading.fields(Redactor(secrets_of(self._asked)))
+            read["suspects"] = reading.suspects(context)
             read["error_type"] = wrong or read["error_type"]
         self._publish(
             StreamFinished(about, state, self._received, self._sent, seconds, self._first_byte, rules=rules, **read)
@@ -112,14 +112,14 @@ class Meter:
 
 
 class MeteredEvents:
-    """What is read of an answer, in the client's API. `exchange` and `render`: for the content, if anybody wants it."""
+    """Parses a response in the client's API. `exchange` and `render` are for the content, if an observer wants it."""
 
     def __init__(self, api: str, exchange: ExchangeRecord | None = None, render: Render | None = None) -> None:
         self._api = api
         self._readable = True
         self._stream = EventReader(api)
         self._head = decoder_of(api)
-        self._seeks = True  # the answer's id
+        self._seeks = True  # the response's id
         self._in_head = 0
         self._exchange, self._render = exchange, render
         self._answer = Answer(MAX_KEPT)
@@ -130,17 +130,17 @@ class MeteredEvents:
         self._error = self._id = self._model = ""
 
     def feed(self, data: bytes, when: float) -> None:
-        """Bytes of a stream, so many seconds after it was asked for."""
+        """Takes bytes of a stream that arrived `when` seconds after the request."""
         self._try(lambda: self._take(self._stream.feed(data), when))
         self._try(lambda: self._look(data))
 
     def whole(self, body: bytes, _: float) -> None:
-        """A whole body."""
+        """Takes a whole body."""
         self._try(lambda: self._take(events_of(self._api, [body], stream=False)))
         self._try(lambda: self._named(body))
 
-    def told(self, redactor: Redactor = _KEYS) -> dict[str, Any]:
-        """Fields of StreamFinished; the body is over."""
+    def fields(self, redactor: Redactor = _KEYS) -> dict[str, Any]:
+        """Ends the body; returns fields of StreamFinished."""
         self._try(lambda: self._take(self._stream.close()))
         content = None
         if self._render and self._exchange:
@@ -156,15 +156,15 @@ class MeteredEvents:
             "content": content,
         }
 
-    def suspects(self, sought: SuspectContext) -> int:
-        """How much looks like a call and was not made one; the body is over."""
+    def suspects(self, context: SuspectContext) -> int:
+        """Returns how many texts look like a call and were not made one, once the body is over."""
         try:
-            return len(in_messages(self._answer.known(), sought)) if self._readable and sought.tools.schemas else 0
+            return len(in_messages(self._answer.known(), context)) if self._readable and context.tools.schemas else 0
         except Exception:
             return 0
 
     def _try(self, act: Callable[[], None]) -> None:
-        """An error in a codec of ours ends the reading, nothing else."""
+        """Runs a step; an error in a codec ends only the parsing."""
         try:
             if self._readable:
                 act()
@@ -193,7 +193,7 @@ class MeteredEvents:
         self._answer.feed(event)
 
     def _look(self, data: bytes) -> None:
-        """Looks for the answer's id in the first events."""
+        """Searches the first events for the response's id."""
         if not self._seeks:
             return
         self._in_head += len(data)
@@ -204,7 +204,7 @@ class MeteredEvents:
             self._seeks = False
 
     def _named(self, data: bytes) -> None:
-        """`id` and `model`, by Gemini's names or all others': of the object, or of the message or response in it."""
+        """Reads `id` and `model`, or Gemini's names for them, of the object, or of its message or response."""
         try:
             value = json_text.loads(data)
         except json_text.NotJSON:
@@ -217,7 +217,7 @@ class MeteredEvents:
 
 
 def about_of(exchange: ExchangeRecord, profile: str, at: float) -> About:
-    """What events say of a stream."""
+    """Returns what events contain about a stream."""
     return About(
         flow_id=exchange.flow_id,
         at=at,
@@ -233,5 +233,5 @@ def about_of(exchange: ExchangeRecord, profile: str, at: float) -> About:
 
 
 def _name(text: str, redactor: Redactor = _KEYS) -> str:
-    """A stranger's word, without what looks like a key; what has no UTF-8 would cost all that is told with it."""
+    """Returns foreign text without what looks like a key, and as valid UTF-8: otherwise the event could not be published."""
     return redactor.cut(text, MAX_NAME).encode(errors="replace").decode()

@@ -1,19 +1,19 @@
-"""Who wants to know what a client gets, message by message: other addons of mitmproxy, by having a `toolmend_observer`.
+"""Observers: mitmproxy addons with a `toolmend_observer`, which receive what a client gets, message by message.
 
     class Words:                                                # in a script of your own: mitmdump -s addon/main.py -s words.py
-        def on_message(self, message, event): ...               # something came: event is a TextDelta, a ToolCallStart, …
-        def on_complete(self, message): ...                     # it is whole
-        def on_error(self, message, error): ...                 # or it is not: error.type and error.message say why
+        def on_message(self, message, event): ...               # event is a TextDelta, a ToolCallStart, …
+        def on_complete(self, message): ...                     # the message is complete
+        def on_error(self, message, error): ...                 # or it is not: see error.type and error.message
 
     toolmend_observer = Words()                                 # of the script, or of one of its addons
 
-An observer has any of the three. `message` is what came so far (fold.Message: text, reasoning, refusal, calls by index, finish,
-usage), one object from the first event to the last, with the `flow_id` of mitmproxy's flow and the `choice`; `event` is one of
-events.py (told apart best by `type(event).__name__`: whoever touches main.py gets new classes). Both are to be read, not changed.
-To read a text costs as much as it is long: who follows a stream takes the events.
+An observer has any of the three. `message` is the content so far (fold.Message: text, reasoning, refusal, calls by index, finish,
+usage): one object from the first event to the last, with the `flow_id` of mitmproxy's flow and the `choice`. `event` is one of
+core/events.py; compare it by `type(event).__name__`, as classes are reloaded when main.py changes. Observers must change neither.
+Reading a text costs as much as it is long, so code that follows a stream should use the events.
 
-Rule of this file: to look on changes nothing, and costs nothing where nobody does. An observer that raises is told of once, and
-never called again. It is called between two chunks, like any hook of mitmproxy: while it works, everything waits.
+Observing changes nothing, and costs nothing without observers. An observer that raises is logged once and never called again. It
+is called between two chunks, like any mitmproxy hook: everything waits for it.
 """
 
 import traceback
@@ -27,42 +27,43 @@ from ..core.fold import Answer, Message
 from ..pipeline.event_reader import EventReader, events_of
 
 ATTRIBUTE = "toolmend_observer"
-"""What an addon is asked for when a response begins."""
+"""The attribute that an addon is checked for when a response begins."""
 
 MAX_KEPT = 4 * 1024 * 1024
-"""Characters of a response that are kept for observers: models write some 128,000 tokens at most, half a million characters.
-What is beyond is in the events, and in the message counted as `omitted`."""
+"""Characters of a response that are kept for observers: models write at most some 128,000 tokens, half a million characters. Text
+beyond is in the events, and counted in `omitted` of the message.
+"""
 
 CUT_OFF = StreamError("truncated", "the response ended before the message did")
 
 
 class Observers:
-    """Those who look on, and those who may no more. `log` gets a sentence for each that raises."""
+    """The observers, and those that were dropped. `log` gets a sentence for each that raises."""
 
     def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
-        self._dropped: list[object] = []  # the objects themselves: an id may come to be another's
+        self._dropped: list[object] = []  # the objects, because ids are reused
 
-    def watcher(self, addons: Iterable[object], api: str, flow_id: str = "") -> "Watcher | None":
-        """What is to be told of a response in the client's API; None if nobody is there, or if the API is not known."""
+    def watcher(self, addons: Iterable[object], api: str, flow_id: str = "") -> "ObservedResponse | None":
+        """Returns what to report a response to, in the client's API; None without observers, or for an unknown API."""
         found: list[object] = []
         for addon in addons:
             observer = getattr(addon, ATTRIBUTE, None)
             if observer is not None and not _among(observer, found) and not _among(observer, self._dropped):
                 found.append(observer)
-        return Watcher(self, found, api, flow_id) if found and api in APIS else None
+        return ObservedResponse(self, found, api, flow_id) if found and api in APIS else None
 
-    def tell(self, observers: Iterable[object], name: str, *what: object) -> None:
-        """Calls a method of each that has it. Never raises."""
+    def call(self, observers: Iterable[object], name: str, *arguments: object) -> None:
+        """Calls a method of each observer that has it. Never raises."""
         for observer in observers:
             method = getattr(observer, name, None)
             if method is None or _among(observer, self._dropped):
                 continue
             try:
-                method(*what)
+                method(*arguments)
             except Exception as error:
                 self._dropped.append(observer)
-                # where, not what: an exception's own words may quote the stream
+                # the place, not the message: an exception's message may quote the stream
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 where = f"{place.name} ({Path(place.filename).name}:{place.lineno})"
                 self._log(f"{type(observer).__name__}, a {ATTRIBUTE}, is dropped: {type(error).__name__} in {where}")
@@ -70,16 +71,16 @@ class Observers:
 
 @dataclass
 class WatchedMessage(Message):
-    """A message that is looked at."""
+    """The message that observers receive."""
 
     flow_id: str = ""
     choice: int = 0
 
 
-class Watcher:
-    """One response: `sent` and `close` for a stream, `message` for a whole body, `fail` where one breaks off. Nothing raises.
+class ObservedResponse:
+    """Reports one response: `sent` and `close` for a stream, `message` for a whole body, `fail` if it is cut off. Nothing raises.
 
-    `feed` is for those who have the events; `sent` reads them from the client's bytes.
+    `feed` takes events; `sent` decodes them from the client's bytes.
     """
 
     def __init__(self, registry: Observers, observers: Sequence[object], api: str, flow_id: str) -> None:
@@ -90,16 +91,16 @@ class Watcher:
         self._answer = Answer(MAX_KEPT, lambda choice: WatchedMessage(flow_id=flow_id, choice=choice))
 
     def sent(self, data: bytes) -> None:
-        """Bytes of a stream, as the client gets them."""
+        """Takes bytes of a stream as the client gets them."""
         self._read(lambda: self._stream.feed(data))
 
     def message(self, body: bytes) -> None:
-        """A whole response of JSON, as the client gets it."""
+        """Takes a whole JSON response as the client gets it."""
         self._read(lambda: events_of(self._api, [body], stream=False))
         self.close()
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Events, as the client gets them."""
+        """Takes events as the client gets them."""
         for event in events:
             for message in self._answer.feed(event):
                 if isinstance(event, StreamError):
@@ -108,23 +109,23 @@ class Watcher:
                     self._notify("on_message", message, event)
 
     def close(self) -> None:
-        """The body is over."""
+        """Ends the body."""
         self._read(self._stream.close)
         self._end(CUT_OFF)
 
     def fail(self, reason: str) -> None:
-        """The body breaks off, or the client is gone."""
+        """Ends a body that is cut off, or whose client is gone."""
         self._end(StreamError("connection", reason))
 
     def _read(self, read: Callable[[], Iterable[Event]]) -> None:
         if self._observers:
             try:
                 self.feed(read())
-            except Exception as error:  # ours, and it ends the looking on, nothing else
+            except Exception as error:  # a fault of toolmend: it only ends the observation
                 self._end(StreamError("toolmend", f"the response could not be read: {type(error).__name__}"))
 
     def _end(self, error: StreamError) -> None:
-        """The last that is told; `error` of the messages that did not end."""
+        """Reports the end of all messages; `error` for those without an end."""
         for message in self._answer.known():
             if message.error:
                 continue
@@ -135,9 +136,9 @@ class Watcher:
                 self._notify("on_error", message, error)
         self._observers = ()
 
-    def _notify(self, name: str, *what: object) -> None:
-        self._registry.tell(self._observers, name, *what)
+    def _notify(self, name: str, *arguments: object) -> None:
+        self._registry.call(self._observers, name, *arguments)
 
 
-def _among(one: object, others: Iterable[object]) -> bool:
-    return any(one is other for other in others)
+def _among(observer: object, others: Iterable[object]) -> bool:
+    return any(observer is other for other in others)

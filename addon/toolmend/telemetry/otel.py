@@ -1,12 +1,11 @@
-"""OpenTelemetry: a span for each LLM response, by the conventions for generative AI; their names are in otel_names.py.
+"""OpenTelemetry: a span for each LLM response, by the conventions for generative AI; otel_names.py has their names.
 
     chat kimi-k2.5    [CLIENT, from the request to the end of the response]    gen_ai.usage.output_tokens 57 …
 
-Spans go over OTLP and HTTP to where the variables OTEL_EXPORTER_OTLP_* say, by default http://localhost:4318; or, where mitmproxy
-was started with a tracer provider of its own (`opentelemetry-instrument mitmdump …`), to that.
+Spans are sent over OTLP and HTTP to the endpoint of the OTEL_EXPORTER_OTLP_* variables, by default http://localhost:4318; or to
+the tracer provider that mitmproxy was started with (`opentelemetry-instrument mitmdump …`).
 
-Rule of this file: what was said goes out only if OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT asks for it, and then
-redacted as recordings are.
+The conversation is only sent if OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT asks for it, redacted like recordings.
 """
 
 import logging
@@ -18,7 +17,7 @@ from ..config.checks import SettingsError
 from ..providers.hosts import split_port
 from . import otel_names as names
 from .events import About, Event, StreamFinished
-from .otel_content import attributes
+from .otel_content import attributes as content_attributes
 
 try:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -29,19 +28,19 @@ try:
 except ModuleNotFoundError as error:
     raise SettingsError(
         f"toolmend_metrics: otel needs {error.name}, which is not installed where mitmproxy runs; "
-        "install toolmend[otel] there, or leave the word out"
+        "install toolmend[otel] there, or remove the word"
     ) from None
-except ImportError as error:  # xds-protos, of toolmend[envoy], has older files of the same names
+except ImportError as error:  # xds-protos, of toolmend[envoy], contains older files of the same names
     raise SettingsError(
-        f"toolmend_metrics: otel: {error.name} lacks what it should have, another package wrote over it; "
-        "put it right with `pip install --force-reinstall --no-deps opentelemetry-proto`"
+        f"toolmend_metrics: otel: {error.name} is damaged, another package overwrote its files; "
+        "repair it with `pip install --force-reinstall --no-deps opentelemetry-proto`"
     ) from None
 
 logger = logging.getLogger(__name__)
 
 
 class Spans:
-    """An observer; with a `render` if content is asked for."""
+    """A receiver of events, with a `render` if content is requested."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         given = get_tracer_provider()
@@ -49,25 +48,25 @@ class Spans:
         self._tracer = (self._own or given).get_tracer("toolmend")
         content = environ.get(names.CAPTURE_CONTENT, "").strip().lower() in names.IN_SPANS
         if content:
-            self.render = attributes
-        where = "over OTLP" if self._own else "by the tracer provider of this process"
-        logger.info("toolmend: spans are sent %s, %s what was said", where, "with" if content else "without")
+            self.render = content_attributes
+        target = "over OTLP" if self._own else "by the tracer provider of this process"
+        logger.info("toolmend: spans are sent %s, %s the conversation", target, "with" if content else "without")
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StreamFinished):
             self._span(event)
 
     def close(self) -> None:
-        """What waits is sent."""
+        """Sends the waiting spans."""
         if self._own:
             self._own.shutdown()
 
     def _span(self, event: StreamFinished) -> None:
         about = event.about
-        told = {**_asked(about), **_answered(event), **(event.content or {})}
+        attributes = {**_request_attributes(about), **_response_attributes(event), **(event.content or {})}
         begin = int(about.at * 1e9)
         span = self._tracer.start_span(
-            f"{names.CHAT} {about.model}".rstrip(), kind=SpanKind.CLIENT, attributes=told, start_time=begin
+            f"{names.CHAT} {about.model}".rstrip(), kind=SpanKind.CLIENT, attributes=attributes, start_time=begin
         )
         if event.error_type:
             span.set_status(Status(StatusCode.ERROR))
@@ -76,14 +75,14 @@ class Spans:
 
 def _provider(environ: Mapping[str, str]) -> TracerProvider:
     resource = Resource.create({names.SERVICE_NAME: environ.get("OTEL_SERVICE_NAME") or "toolmend"})
-    provider = TracerProvider(resource=resource, shutdown_on_exit=False)  # it is shut down with the addon
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)  # `close` shuts it down
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider
 
 
-def _asked(about: About) -> dict[str, Any]:
+def _request_attributes(about: About) -> dict[str, Any]:
     address, port = split_port(about.host)
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         names.OPERATION: names.CHAT,
         names.PROVIDER: names.PROVIDERS.get(about.provider, about.provider),
         names.REQUEST_STREAM: about.stream,
@@ -93,23 +92,23 @@ def _asked(about: About) -> dict[str, Any]:
         names.PROFILE: about.profile,
     }
     if about.model:
-        told[names.REQUEST_MODEL] = about.model
+        found[names.REQUEST_MODEL] = about.model
     if port.isdecimal():
-        told[names.SERVER_PORT] = int(port)
-    return told
+        found[names.SERVER_PORT] = int(port)
+    return found
 
 
-def _answered(event: StreamFinished) -> dict[str, Any]:
+def _response_attributes(event: StreamFinished) -> dict[str, Any]:
     usage = event.usage
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         names.RESPONSE_ID: event.response_id,
         names.RESPONSE_MODEL: event.response_model,
         names.FINISH_REASONS: event.finish_reasons,
         names.ERROR_TYPE: event.error_type,
         names.RULES: event.rules,
     }
-    told = {name: value for name, value in told.items() if value}
-    told |= {
+    found = {name: value for name, value in found.items() if value}
+    found |= {
         names.STATE: event.state,
         names.RECEIVED: event.received,
         names.SENT: event.sent,
@@ -117,13 +116,13 @@ def _answered(event: StreamFinished) -> dict[str, Any]:
         names.TIME_TO_FIRST_CHUNK: event.first_byte,
     }
     if event.first_token is not None:
-        told[names.FIRST_TOKEN] = event.first_token
+        found[names.FIRST_TOKEN] = event.first_token
     if usage:
-        told |= {names.INPUT_TOKENS: usage.input_tokens, names.OUTPUT_TOKENS: usage.output_tokens}
+        found |= {names.INPUT_TOKENS: usage.input_tokens, names.OUTPUT_TOKENS: usage.output_tokens}
         more = {
             names.CACHE_READ_TOKENS: usage.cached_tokens,
             names.CACHE_WRITE_TOKENS: usage.cache_write_tokens,
             names.REASONING_TOKENS: usage.reasoning_tokens,
         }
-        told |= {name: value for name, value in more.items() if value}
-    return told
+        found |= {name: value for name, value in more.items() if value}
+    return found

@@ -1,10 +1,10 @@
-"""What was asked and said, in the shape of OpenTelemetry's `gen_ai.input.messages` and `gen_ai.output.messages`.
+"""The conversation in the form of OpenTelemetry's `gen_ai.input.messages` and `gen_ai.output.messages`.
 
     [{"role": "user", "parts": [{"type": "text", "content": "How is the weather?"}]},
      {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "get_weather", "arguments": {"city": "Beijing"}}]},
      {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "sunny"}]}]
 
-Rule of this file: all of it is redacted as a recording is (redactor.py). Images and files are told of, not quoted.
+All of it is redacted like a recording (redactor.py). Images and files are named, not quoted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,15 +22,15 @@ from . import otel_names as names
 
 
 def attributes(exchange: ExchangeRecord, messages: Sequence[Message]) -> dict[str, str]:
-    """Attributes of a span; each is a JSON text."""
+    """Returns the attributes of a span; each is JSON text."""
     redactor = Redactor(secrets_of(exchange))
-    told = {names.OUTPUT_MESSAGES: [_assistant_message(message) for message in messages]}
+    found = {names.OUTPUT_MESSAGES: [_assistant_message(message) for message in messages]}
     if asked := _conversation(exchange):
         turns = [(turn.role, [_part(part) for part in turn.parts]) for turn in asked.turns]
         first = next((at for at, (role, _) in enumerate(turns) if role not in ("system", "developer")), len(turns))
-        told[names.SYSTEM_INSTRUCTIONS] = [part for _, parts in turns[:first] for part in parts]
-        told[names.INPUT_MESSAGES] = [{"role": role, "parts": parts} for role, parts in turns[first:]]
-    return {name: json_text.dumps(redactor.value(value)) for name, value in told.items() if value}
+        found[names.SYSTEM_INSTRUCTIONS] = [part for _, parts in turns[:first] for part in parts]
+        found[names.INPUT_MESSAGES] = [{"role": role, "parts": parts} for role, parts in turns[first:]]
+    return {name: json_text.dumps(redactor.value(value)) for name, value in found.items() if value}
 
 
 def _conversation(exchange: ExchangeRecord) -> Conversation | None:
@@ -70,7 +70,7 @@ def _parts(message: Message) -> Iterator[dict[str, Any]]:
 
 
 def _arguments(text: str) -> Any:
-    """JSON as what it says; the input of a custom call as the text it is."""
+    """Returns JSON as a value; the input of a custom call as text."""
     try:
         return json_text.loads(text.encode(errors="surrogatepass"))
     except json_text.NotJSON:

@@ -1,7 +1,7 @@
-"""The names that OpenTelemetry has for what an LLM is asked and says: its semantic conventions for generative AI.
+"""The names of OpenTelemetry's semantic conventions for generative AI.
 
-Rule of this file: every `gen_ai.*` stands here and nowhere else. None of them is stable yet; a name that changes is changed here.
-Source: github.com/open-telemetry/semantic-conventions-genai, and for the last block the stable general conventions.
+Every `gen_ai.*` name is here only. None of them is stable yet. Source: github.com/open-telemetry/semantic-conventions-genai, and
+the stable general conventions for the last blocks.
 """
 
 OPERATION = "gen_ai.operation.name"
@@ -33,12 +33,12 @@ PROVIDERS = {
     "vertex": "gcp.vertex_ai",
     "xai": "x_ai",
 }
-"""Providers (hosts.py) whose name there is another; one that it does not know keeps ours."""
+"""Providers (hosts.py) with another name there; an unlisted one keeps its name."""
 
 CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""The variable that has content in spans."""
+"""The variable that puts content into spans."""
 IN_SPANS = ("true", "1", "span_only", "span_and_event")
-"""Its values that say so, in lower case; `true` is the older one."""
+"""Its values that do so, in lower case; `true` is the older one."""
 
 ERROR_TYPE = "error.type"
 SERVER_ADDRESS = "server.address"
@@ -52,6 +52,6 @@ RULES = "toolmend.pipeline.rules"
 PROFILE = "toolmend.profile"
 RECEIVED = "toolmend.received_bytes"
 SENT = "toolmend.sent_bytes"
-FIRST_TOKEN = "toolmend.time_to_first_token"  # noqa: S105  no secret
+FIRST_TOKEN = "toolmend.time_to_first_token"  # noqa: S105  not a secret
 FAILED_OPEN = "toolmend.failed_open"
-"""Ours."""
+"""The names of toolmend itself, from API on."""

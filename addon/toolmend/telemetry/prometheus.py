@@ -1,9 +1,8 @@
-"""Metrics for Prometheus: an HTTP server of its official client library, and what is counted.
+"""Metrics for Prometheus: the HTTP server of its official client library, and the counters.
 
     toolmend_streams_finished_total{api="chat",host="openrouter.ai",profile="kimi",state="complete"} 12.0
 
-Rule of this file: labels are bounded. A host is a label as long as there are not too many of them; a model is told by its
-profile; nothing that a client or a model writes is one.
+Labels are bounded: hosts up to a limit, the model's profile instead of its id, and no text of a client or a model.
 """
 
 import logging
@@ -20,7 +19,7 @@ try:
 except ModuleNotFoundError as error:
     raise SettingsError(
         f"toolmend_metrics: an address needs {error.name}, which is not installed where mitmproxy runs; "
-        "install toolmend[metrics] there, or leave the address out"
+        "install toolmend[metrics] there, or remove the address"
     ) from None
 
 if TYPE_CHECKING:
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOOPBACK = ("127.", "::1", "localhost")
-"""What the address of this machine alone begins with; any other is called by whatever name others have for it."""
+"""Prefixes of addresses that only this machine can reach; at others it may be called by any name."""
 
 MAX_HOSTS = 100
-"""Hosts that have series of their own; `*.corp.example` may be any number. The others share one."""
+"""Hosts with series of their own; `*.corp.example` may be any number. The others share one."""
 OTHER = "other"
 
 STREAM = ("host", "profile", "api")
@@ -41,7 +40,7 @@ SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 class Prometheus:
-    """An observer. `dropped` tells how much was never told to anybody. Raises SettingsError."""
+    """A receiver of events. `dropped` returns how many were lost. Raises SettingsError."""
 
     def __init__(self, address: tuple[str, int], dropped: Callable[[], int]) -> None:
         registry = CollectorRegistry()
@@ -92,7 +91,7 @@ class Prometheus:
                 self._finish(event, self._labels(event.about))
 
     def close(self) -> None:
-        """Nobody can fetch any more."""
+        """Stops the server."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -123,7 +122,7 @@ class Prometheus:
 
 
 def _for_this_machine(app: "WSGIApplication") -> "WSGIApplication":
-    """For those who call this machine by a name of its own: a page in a browser reads nothing."""
+    """Refuses requests for a public host name, so that no web page can read metrics."""
 
     def answer(environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
         if not is_public_name(environ.get("HTTP_HOST", "")):
@@ -135,7 +134,7 @@ def _for_this_machine(app: "WSGIApplication") -> "WSGIApplication":
 
 
 class _Dropped:
-    """What was dropped, told when it is asked for."""
+    """Collects the number of dropped events when metrics are fetched."""
 
     def __init__(self, dropped: Callable[[], int]) -> None:
         self._dropped = dropped

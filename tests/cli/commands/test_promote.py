@@ -63,7 +63,7 @@ def test_from_recording_to_fixture(here: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("case", ["../x", "a/b/c", "Issue 17", "", "/etc", "a/..", ".hidden", "a//b", "x/", "-x"])
 def test_a_name_that_is_none(case: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["promote", "kimi-no", "--", case]) == 2
-    assert f"error: {case!r} is no name of a case" in capsys.readouterr().err
+    assert f"error: {case!r} is not a case's name" in capsys.readouterr().err
     assert not (here / "flows").exists()
 
 
@@ -122,7 +122,7 @@ def test_a_failure_is_shown_by_event(capsys: pytest.CaptureFixture[str]) -> None
     corrupt(Path("flows/localhost/x"))
     out, err = run(capsys, "verify", 1)
     lines = out.splitlines()
-    assert lines[0] == "FAILED flows/localhost/x: the client gets something else, in its recorded chunks"
+    assert lines[0] == "FAILED flows/localhost/x: the client gets other bytes, in its recorded chunks"
     assert [line[:4] for line in lines[1:5]] == ["    ", "  - ", "  + ", "    "]
     assert ("got_weather" in lines[2], "get_weather" in lines[3]) == (True, True)
     assert lines[-2] == "note   flows/localhost/x: client.sse was changed since it was made"

@@ -1,1 +1,1 @@
-"""Writes recordings in formats of other tools."""
+"""Converts recordings to formats of other tools."""

@@ -1,10 +1,10 @@
-"""A recording as two HTTP exchanges, for the programs of others: with the provider, and with the client.
+"""A recording as two HTTP exchanges, for other programs: with the provider, and with the client.
 
     raw        POST https://openrouter.ai/api/v1/chat/completions     request as forwarded, body as received
     rewritten  POST https://api.anthropic.com/v1/messages             request as the client sent it, body as sent
 
-Rule of this file: it is what har.py and flow_file.py write, and nothing is added to it there. Bodies are recorded without a
-content coding, so the headers that tell of coding, length and framing are left out.
+har.py and flow_file.py write these without additions. Bodies are recorded without content encoding, so headers about encoding,
+length and framing are left out.
 """
 
 import re
@@ -25,7 +25,7 @@ from ..read.safe_read import read
 type Kind = Literal["raw", "rewritten"]
 type Headers = tuple[tuple[str, str], ...]
 
-NOT_OF_A_BODY = frozenset(
+WIRE_HEADERS = frozenset(
     {
         "connection",
         "content-digest",
@@ -39,17 +39,22 @@ NOT_OF_A_BODY = frozenset(
         "transfer-encoding",
     }
 )
-"""Headers of a body as it went over the wire."""
+"""Headers that describe the body as it was on the wire."""
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
-"""Hosts that speak plain HTTP, where a recording of an older version does not say what was spoken."""
+"""Hosts called over plain HTTP, if a recording of an older version has no scheme."""
 
 _REASONS = {int(status): status.phrase for status in HTTPStatus}
 
 
 @value
 class Side:
-    """One of the two. `wait` and `receive` are seconds; `chunks`: of what was received, (bytes, seconds since the first)."""
+    """One of the two exchanges.
+
+    Attributes:
+        wait, receive: Seconds.
+        chunks: (bytes, seconds since the first) of what was received.
+    """
 
     kind: Kind
     name: str
@@ -73,7 +78,7 @@ class Side:
 
     @property
     def comment(self) -> str:
-        """Which side it is, in a sentence."""
+        """A sentence that names the side."""
         words = "raw: what the provider sent" if self.kind == "raw" else "rewritten: what the client got"
         mended = f", mended by {', '.join(self.rules)}" if self.kind == "rewritten" and self.rules else ""
         ended = f"; it ended as {self.state}" if self.state != "complete" else ""
@@ -81,7 +86,7 @@ class Side:
 
 
 def sides(folder: Path) -> tuple[Side, Side]:
-    """The raw one and the rewritten one. Raises RecordingError."""
+    """Returns the raw and the rewritten exchange. Raises RecordingError."""
     recording = load(folder)
     try:
         return _side(recording, "raw"), _side(recording, "rewritten")
@@ -93,13 +98,13 @@ def _side(recording: Recording, kind: Kind) -> Side:
     meta, folder = recording.meta, recording.folder
     raw = kind == "raw"
     wait = float(meta.get("wait_ms") or 0) / 1000
-    came = datetime.fromisoformat(meta["recorded_at"])
+    received_at = datetime.fromisoformat(meta["recorded_at"])
     body = b"".join(recording.chunks) if raw else recording.client
     routed = raw and bool(meta.get("route"))
     url = _target(meta) if routed else _called(meta)
     parts = urlsplit(url)
     if parts.scheme not in PORTS or not parts.hostname:
-        raise ValueError(f"{url!r} is no URL")
+        raise ValueError(f"{url!r} is not a URL")
     sent = (("host", parts.netloc), ("content-type", "application/json")) if routed else _headers(meta["request_headers"])
     status = int(meta["status"]) if raw else _status(recording)
     return Side(
@@ -110,13 +115,13 @@ def _side(recording: Recording, kind: Kind) -> Side:
         url,
         str(meta["http_version"]),
         sent,
-        _asked(folder, forwarded=raw),
+        _request_body(folder, forwarded=raw),
         status,
         _REASONS.get(status, ""),
-        _answered(_headers(meta["response_headers"]), recording.stream, (folder / "client.sse").exists(), raw=raw),
+        _response_headers(_headers(meta["response_headers"]), recording.stream, (folder / "client.sse").exists(), raw=raw),
         body,
         tuple((len(chunk), time) for chunk, time in zip(recording.chunks, recording.times, strict=True)),
-        (came if came.tzinfo else came.replace(tzinfo=UTC)) - timedelta(seconds=wait),
+        (received_at if received_at.tzinfo else received_at.replace(tzinfo=UTC)) - timedelta(seconds=wait),
         wait,
         recording.times[-1] if recording.times else 0.0,
         tuple(map(str, meta.get("rules") or ())),
@@ -129,40 +134,40 @@ _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s/@:.]{1,63}(\.[^\s/@:.]{1,63})*\.?)
 
 
 def _called(meta: Mapping[str, Any]) -> str:
-    """What the client called."""
+    """Returns the URL that the client called."""
     host = str(meta["host"])
     if not _HOST.fullmatch(host):
-        raise ValueError(f"{host!r} is no host")
+        raise ValueError(f"{host!r} is not a host")
     scheme = meta.get("scheme") or ("http" if host.rpartition(":")[0] in LOCAL else "https")
     return f"{scheme}://{host}{meta['path']}"
 
 
 def _target(meta: Mapping[str, Any]) -> str:
-    """What the route calls."""
+    """Returns the URL that the route calls."""
     return str(meta["route"]).rpartition(" → ")[2]
 
 
-def _asked(folder: Path, *, forwarded: bool) -> bytes:
-    """The request's body; empty where it was no JSON, which is not kept."""
+def _request_body(folder: Path, *, forwarded: bool) -> bytes:
+    """Returns the request's body; empty if it was not JSON, which is not recorded."""
     names = (["upstream_request.json"] if forwarded else []) + ["request.json"]
     found = next((folder / name for name in names if (folder / name).exists()), None)
     return read(found) if found else b""
 
 
 def _headers(pairs: Iterable[tuple[str, str]]) -> Headers:
-    return tuple((str(name), str(value)) for name, value in pairs if name.lower() not in NOT_OF_A_BODY)
+    return tuple((str(name), str(value)) for name, value in pairs if name.lower() not in WIRE_HEADERS)
 
 
-def _answered(headers: Headers, came: bool, went: bool, *, raw: bool) -> Headers:
-    """A response's headers; the client's have the content type of what it got, be it a stream or not."""
-    if raw or came == went:
+def _response_headers(headers: Headers, streamed: bool, sent_stream: bool, *, raw: bool) -> Headers:
+    """Returns a response's headers; the client's have the content type of its own body."""
+    if raw or streamed == sent_stream:
         return headers
-    kind = "text/event-stream; charset=utf-8" if went else "application/json"
+    kind = "text/event-stream; charset=utf-8" if sent_stream else "application/json"
     return (("content-type", kind), *(pair for pair in headers if pair[0].lower() != "content-type"))
 
 
 def _status(recording: Recording) -> int:
-    """What the client got for the upstream's status: of an error that was translated, another one."""
+    """Returns the status that the client got: a translated error has another one than the upstream's."""
     meta, body = recording.meta, b"".join(recording.chunks)
     status, source = int(meta["status"]), meta["api"]
     target = meta.get("client_api") or source
@@ -170,5 +175,5 @@ def _status(recording: Recording) -> int:
         return status
     try:
         return translate_error(status, (), body, source, target, now=datetime.fromtimestamp(0, UTC), new_id="")[0]
-    except (KeyError, ValueError):  # an API that is not known here
+    except (KeyError, ValueError):  # an unknown API
         return status
