@@ -25,8 +25,8 @@ LITTLE = 0.002
 UNITS = (*' \n\r\ta1"\\{[<=.-_/:', "a ", "a\n")
 
 AT_ONE_PLACE = (
-    "apis.shared.arguments._OPENING", "apis.shared.call_identity._NO_END", "apis.shared.headers._DURATION", "apis.shared.delta_template._IN_FRONT", "core.text_state._LEAVES",
-    "core.text_state._LEAVES_LEAKED", "secrets.names.CREDENTIAL", "secrets.names.HEADER", "secrets.names.QUERY", "dialects.engine.tag.ATTRIBUTE",
+    "apis.shared.arguments._OPENING", "apis.shared.call_identity._NO_END", "apis.shared.headers._DURATION", "apis.shared.delta_template._PREFIX", "core.text_state._STOP_IN_STRING",
+    "core.text_state._STOP_IN_LEAKED", "secrets.names.CREDENTIAL", "secrets.names.HEADER", "secrets.names.QUERY", "dialects.engine.tag.ATTRIBUTE",
     "dialects.families.kimi_k2._COUNTED", "dialects.families.kimi_k3._CALL", "dialects.families.kimi_k3._ARGUMENT", "providers.model_profiles._SPECIAL",
     "providers.model_profiles._THINKS", "providers.model_profiles._MAY_THINK", "recordings.read.secret_scan.UNLIKE_TEXT", "core.sse._IDLE", "core.sse._BEGIN",
 )
