@@ -13,51 +13,25 @@ from collections.abc import Iterator
 from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.pipeline import test_translation as translation
-from tests.pipeline.test_translation_wild import WILD, body_of
-from tests.requests.chat import test_read as chat
-from tests.requests.messages import test_read as messages
-from tests.requests.responses import test_read as responses
 from tests.support import legal_streams
+from tests.support import translated_streams as translation
 from tests.support.other_api_streams import PATTERNS, gemini_pattern, gemini_sse, ollama_pattern
 from tests.support.regular_streams import REGULAR
+from tests.support.request_tables.by_client import REQUESTS, Given
 from tests.support.upstream_answers import APIS, WEATHER, asked, speak, tell
+from tests.support.wild_streams import WILD, body_of
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.requests import RequestError, translate
 
 FILES = Path(__file__).parent / "exact"
 
-type Given = dict[str, Any]
-
 
 # requests: by client, what they are called, as the tables of the other tests have them
 
 
-def asked_of_chat() -> Iterator[tuple[str, Given]]:
-    yield from ((row[0], {"messages": row[1]}) for row in chat.MESSAGES)
-    yield from ((row[0], {"messages": [chat.HI], "model": row[1], **row[2]}) for row in chat.FIELDS)
-
-
-def asked_of_messages() -> Iterator[tuple[str, Given]]:
-    yield from ((row[0], {"messages": row[1]}) for row in messages.MESSAGES)
-    yield from ((row[0], {"messages": [messages.HI], "model": row[2], **row[3]}) for row in messages.FIELDS)
-    for name, _, model, blocks, *_ in messages.REASONING:
-        turns = [messages.HI, messages.assistant(*blocks, messages.use()), messages.user(messages.result())]
-        yield name, {"messages": turns, "model": model}
-    yield "Claude Code", responses.CLAUDE_CODE
-
-
-def asked_of_responses() -> Iterator[tuple[str, Given]]:
-    yield from ((row[0], {"input": row[1]}) for row in (*responses.SAME, *responses.READ))
-    yield from ((json.dumps(given)[:80], {"input": "Hi", "tools": responses.TOOLS, **given}) for given, _ in responses.FIELDS)
-    yield "Codex", responses.CODEX
-
-
-REQUESTS = {"chat": asked_of_chat, "messages": asked_of_messages, "responses": asked_of_responses}
 HOSTS = {"chat": ("api.openai.com", "openrouter.ai", "api.moonshot.ai"), "messages": ("api.anthropic.com",), "responses": ("api.openai.com",)}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.proxy.test_addon import ASK, LEAK, PROSE
+from tests.support.addon import ASK, LEAK, PROSE
 from tests.support.paths import ADDON
 from tests.support.recordings import keep
 from toolmend.cli import COMMANDS, Exit, cli, main

@@ -12,7 +12,7 @@ import pytest
 from mitmproxy import exceptions
 from mitmproxy.test import taddons
 
-from tests.config.test_route_tables import CHAT, MESSAGES, table
+from tests.support.routes import CHAT, MESSAGES, table
 from toolmend.config.option_names import VARIABLES
 from toolmend.proxy.addon import Toolmend
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from mitmproxy.addons.proxyserver import Proxyserver
 
-from tests.config.test_route_tables import table
-from tests.proxy.test_addon import Log, Proxy, log, proxy
+from tests.support.addon import Log, Proxy, log, proxy
+from tests.support.routes import table
 from toolmend.config.conflicts import conflicts, loops
 from toolmend.config.settings import Settings, load
 

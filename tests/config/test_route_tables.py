@@ -6,25 +6,13 @@ from typing import Any
 
 import pytest
 
-from toolmend.config.settings import SettingsError, parse
+from tests.support.routes import CHAT, MESSAGES, SECRET, parsed, table
+from toolmend.config.settings import SettingsError
 from toolmend.providers.routes import Origin, Route, api_of, match
 from toolmend.requests.prompted import DEFAULT
 
-MESSAGES, CHAT = "https://api.anthropic.com/v1/messages", "https://openrouter.ai/api/v1/chat/completions"
 OPENROUTER = Origin("https", "openrouter.ai", 443)
-SECRET = "sk-or-0123456789abcdefghij"
 FIELDS = "from, model, to, api, use_model, key, tools, template"
-
-
-def parsed(text: str, folder: Path) -> tuple[Route, ...]:
-    file = folder / "toolmend.toml"
-    file.write_text(text)
-    return parse({"config": str(file), "flows": "off"}).routes
-
-
-def table(**fields: str) -> str:
-    given = {"from": MESSAGES, "to": CHAT} | fields
-    return "\n".join(["[[route]]", *(f"{name} = {value!r}" for name, value in given.items() if value)]) + "\n"
 
 
 def made(folder: Path, **fields: Any) -> Route:

@@ -5,15 +5,15 @@ import gzip
 import random
 import tracemalloc
 import weakref
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import brotli
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolmend.core.content_encoding import BURST, WHOLE, CodingError, decoder, whole, zstandard, zstd
+from tests.support.content_encodings import BOMBS, CODERS
+from toolmend.core.content_encoding import BURST, WHOLE, CodingError, decoder, whole
 from toolmend.core.joined_chunks import sizes_of, together
 from toolmend.recordings.playback.server import Coding, Script
 
@@ -21,31 +21,6 @@ TEXT = b"".join(b'data: {"n": %d, "text": "\xe6\x9c\x88"}\n\n' % n for n in rang
 LIMIT = 16 * 1024 * 1024
 
 
-compress_zstd: Callable[[bytes], bytes] = (zstd or zstandard).compress
-"""Of the library that mitmproxy brings: another one from 12.3 on."""
-
-
-def raw_deflate(data: bytes) -> bytes:
-    deflater = zlib.compressobj(wbits=-15)
-    return deflater.compress(data) + deflater.flush()
-
-
-CODERS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    "identity": bytes,
-    "gzip": gzip.compress,
-    "x-gzip": gzip.compress,
-    "GZip ": gzip.compress,
-    "deflate": zlib.compress,
-    "deflate, raw": raw_deflate,
-    "br": lambda data: brotli.compress(data, quality=5),
-    "zstd": compress_zstd,
-    "gzip, br": lambda data: brotli.compress(gzip.compress(data)),
-    "zstd,identity , deflate": lambda data: zlib.compress(compress_zstd(data)),
-    "gzip of members": lambda data: b"".join(gzip.compress(data[at : at + 500]) for at in range(0, len(data), 500)),
-    "gzip with zeros": lambda data: gzip.compress(data[:9]) + b"\0" * 5 + gzip.compress(data[9:]) + b"\0" * 700,
-    "zstd of frames": lambda data: compress_zstd(data[:99]) + compress_zstd(data[99:]),
-}
 VARIANTS = [(name.partition(" of ")[0].partition(" with ")[0].removesuffix(", raw"), name) for name in CODERS]
 
 
@@ -201,25 +176,6 @@ def test_a_body_that_ends_early_is_no_error(encoding: str) -> None:
     body = CODERS[encoding](TEXT)
     for end in range(0, len(body), 37):
         assert TEXT.startswith(whole(body[:end], encoding, LIMIT))
-
-
-def bomb(coder: Callable[[bytes], bytes], size: int = 64 * 1024 * 1024) -> bytes:
-    return coder(bytes(size))
-
-
-BOMBS = {
-    "gzip": (bomb(gzip.compress), "gzip"),
-    "deflate": (bomb(zlib.compress), "deflate"),
-    "raw deflate": (bomb(raw_deflate), "deflate"),
-    "br": (bomb(CODERS["br"]), "br"),
-    "zstd": (bomb(compress_zstd), "zstd"),
-    "members": (gzip.compress(bytes(1 << 20)) * 64, "gzip"),
-    "empty members": (gzip.compress(b"") * 100_000, "gzip"),
-    "frames": (compress_zstd(bytes(1 << 20)) * 64, "zstd"),
-    "nested": (gzip.compress(bomb(gzip.compress)), "gzip, gzip"),
-    "mixed": (CODERS["br"](bomb(compress_zstd)), "zstd, br"),
-    "hidden": (gzip.compress(bomb(gzip.compress) * 4), "deflate, gzip, gzip"),
-}
 
 
 @pytest.mark.parametrize("name", BOMBS)

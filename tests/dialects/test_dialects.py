@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.dialects.engine.test_markup_parser import Told
 from tests.patterns import enveloped, mistral, tagged
 from tests.patterns.family import TOOLS, dumps, raw
 from tests.patterns.kimi import A, B, C
 from tests.patterns.minimax import P
 from tests.support.judges.chat import read
+from tests.support.markup import Told
 from tests.support.streams import chunk, event, request
 from toolmend.config.settings import Settings
 from toolmend.core.tools import Tools

@@ -212,3 +212,11 @@ def recording(flows: Path, path: str, seconds: float = 10.0) -> Kept:
         return None
 
     return eventually(look, seconds)
+
+
+def post(path: str, body: dict[str, Any], host: str, **headers: str) -> bytes:
+    content = json.dumps(body).encode()
+    fields = {"Host": host, "Content-Type": "application/json", "Content-Length": str(len(content)), **headers}
+    return (
+        "\r\n".join([f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]).encode() + content
+    )

@@ -3,13 +3,18 @@
 Rule of this file: what a client must have heard is told from its number alone, and read by judges that share no code with toolmend.
 """
 
+import asyncio
 import json
 import re
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import httpx
+
+from tests.e2e.clients import PrefersHTTP2, context_for
 from tests.patterns.kimi import ONE
 from tests.support.judges.chat_strict import read as read_chat
 from tests.support.judges.messages import read as read_messages
@@ -25,6 +30,7 @@ from tests.support.other_api_streams import (
 )
 from tests.support.streams import pieces
 from tests.support.upstream_answers import WEATHER, Text, asked, speak
+from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Request, Script, Upstream
 
 PATHS = {
@@ -142,3 +148,33 @@ def routes(upstream: Upstream, file: Path) -> dict[str, str]:
         lines += [f'to = "{upstream.url}{PATHS[one.upstream]}"', 'use_model = "kimi-k2.5"']
     file.write_text("\n".join(lines))
     return {"toolmend_config": str(file)}
+
+
+async def ask_all(
+    proxy: Mitmdump, upstream: Upstream, asking: list[Asking], *, http2: bool, then: Callable[[], None] = lambda: None
+) -> list[bytes]:
+    """What each gets, to whatever end; `then` is called when all have the beginning of an answer."""
+    context = PrefersHTTP2(ssl.PROTOCOL_TLS_CLIENT) if http2 else context_for(proxy.ca)
+    context.load_verify_locations(proxy.ca)
+    begun: set[int] = set()
+
+    async def ask(one: Asking) -> bytes:
+        url = f"https://{one.host}{one.path}" if one.routed else f"{upstream.url}{one.path}"
+        got = b""
+        try:
+            async with client.stream("POST", url, content=one.body, headers={"content-type": "application/json"}) as reply:
+                async for data in reply.aiter_raw():
+                    got += data
+                    if one.number not in begun:
+                        begun.add(one.number)
+                        if len(begun) == len(asking):
+                            await asyncio.to_thread(then)
+        except httpx.TransportError:
+            pass
+        return got
+
+    limits = httpx.Limits(max_connections=len(asking))
+    async with httpx.AsyncClient(
+        proxy=proxy.url, verify=context, http2=http2, trust_env=False, timeout=60, limits=limits
+    ) as client:
+        return await asyncio.gather(*(ask(one) for one in asking))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
-from tests.e2e.test_wire import MENDED, check
+from tests.e2e.mended import MENDED, check
 from toolmend.cli.launcher.proxy import addon_path
 from toolmend.recordings.playback.server import Script
 

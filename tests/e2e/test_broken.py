@@ -20,19 +20,17 @@ from h2.errors import ErrorCodes
 from h2.events import StreamEnded
 
 from tests.e2e.bare_upstream import BareUpstream
+from tests.e2e.broken_streams import H1, H2, READ, arrived, broken_off
 from tests.e2e.clients import LEAK, PROSE, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
 from tests.e2e.mixed import PATHS
 from tests.support.judges.chat import read as read_chat
-from tests.support.streams import WEATHER, play, stream
+from tests.support.streams import WEATHER, stream
 from tests.support.upstream_answers import Text, speak
 from toolmend.cli.launcher.proxy import Mitmdump
-from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.fixtures.verification import check
 from toolmend.recordings.playback.server import Script
 from toolmend.recordings.read.replay import load, replay
 
-H1, H2 = ("http/1.1",), ("h2", "http/1.1")
-READ = ((0.1, b""),)  # time for what was sent to be read, before a reset throws it away
 CUTS = {
     "in text": chunks(PROSE)[:4],
     "in held text": (*chunks(PROSE)[:-5], chunks(stream(["And <|tool_calls_sec"]))[1]),
@@ -49,21 +47,6 @@ BREAKS = {
     "HTTP/2 reset": (Script(end="reset"), H2),
     "gzip drop": (Script(end="drop", coding="gzip"), H1),
 }
-
-
-def mended(sent: tuple[tuple[float, bytes], ...]) -> bytes:
-    """What is to be had of a stream that is not over."""
-    pipeline = Pipeline(WEATHER)
-    return b"".join(pipeline.feed(data) for _, data in sent)
-
-
-def broken_off(sent: tuple[tuple[float, bytes], ...]) -> bytes:
-    """What is to be had of a stream that broke off: what was held of it, too."""
-    return play(lambda: Pipeline(WEATHER), [data for _, data in sent])
-
-
-def arrived(sent: tuple[tuple[float, bytes], ...]) -> bytes:
-    return b"".join(data for _, data in sent)
 
 
 @pytest.mark.parametrize("sent", CUTS.values(), ids=CUTS)

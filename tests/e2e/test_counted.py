@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.clients import LEAK, PROSE, Serve, Start, ask, chunks, eventually
-from tests.telemetry.test_meter import fetch
-from tests.telemetry.test_otel import attributes_of, spans_of
+from tests.support.telemetry import attributes_of, fetch, spans_of
 from toolmend.cli.launcher.process import free_port
 from toolmend.cli.launcher.proxy import Mitmdump, ProxyError, addon_path
 from toolmend.recordings.playback.server import Script

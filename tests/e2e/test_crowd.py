@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.e2e.clients import CHAT, LEAK, PROSE, Serve, ask, chunks, context_for, recording
-from tests.e2e.test_wire import MENDED
+from tests.e2e.mended import MENDED
 from tests.support.judges.chat import events
 from tests.support.streams import WEATHER, chunk, event, play, stream
 from toolmend.cli.launcher.proxy import Mitmdump

@@ -31,7 +31,7 @@ from tests.e2e.clients import (
     recording,
     request_bytes,
 )
-from tests.e2e.test_wire import MENDED
+from tests.e2e.mended import MENDED
 from tests.patterns.kimi import ONE
 from tests.support.paths import FLOWS
 from tests.support.streams import WEATHER as STREAMED

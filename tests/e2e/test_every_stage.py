@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.clients import CHAT, LEAK, Raw, Serve, ask, chunks, eventually, parse, recording
-from tests.e2e.test_broken import mended
-from tests.e2e.test_failing import BREAKER
-from tests.e2e.test_other_streams import post
-from tests.e2e.test_whole import message
-from tests.e2e.test_wire import MENDED, check
+from tests.e2e.breaker import BREAKER
+from tests.e2e.broken_streams import mended
+from tests.e2e.clients import CHAT, LEAK, Raw, Serve, ask, chunks, eventually, parse, post, recording
+from tests.e2e.mended import MENDED, check
+from tests.e2e.whole_message import message
 from tests.patterns.kimi import ONE
 from tests.support.judges import messages as messages_judge
 from tests.support.streams import WEATHER, pieces, play, stream

@@ -6,42 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.breaker import BREAKER
 from tests.e2e.clients import LEAK, PROSE, Serve, Start, ask, chunks, eventually, recording
-from tests.e2e.test_wire import MENDED, check
+from tests.e2e.mended import MENDED, check
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 from toolmend.recordings.playback.server import Script
-
-BREAKER = '''
-"""Breaks the method that a request's x-break header names, from its n-th call on: module:Class.method@n"""
-import importlib
-
-calls = {}
-
-def requestheaders(flow):
-    calls.clear()
-    where, _, count = flow.request.headers.get("x-break", "").partition("@")
-    if where:
-        calls[where] = int(count)
-        broken(where)
-
-def broken(where, patched=set()):
-    if where in patched:
-        return
-    patched.add(where)
-    module, _, path = where.partition(":")
-    owner, _, name = path.partition(".")
-    owner = getattr(importlib.import_module(module), owner)
-    real = getattr(owner, name)
-
-    def call(*args, **kwargs):
-        if where in calls:
-            calls[where] -= 1
-            if calls[where] <= 0:
-                raise MemoryError("injected")
-        return real(*args, **kwargs)
-
-    setattr(owner, name, call)
-'''
 
 STAGES = [
     "toolmend.core.content_encoding:ContentDecoder.feed",

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.e2e.broken_streams import H1, H2, READ, arrived, broken_off, mended
 from tests.e2e.clients import LEAK, Raw, Serve, ask, chunks, eventually, http2_options, parse, recording, request_bytes
-from tests.e2e.test_broken import H1, H2, READ, arrived, broken_off, mended
 from tests.support.judges import messages as messages_judge
 from tests.support.judges.chat import read as read_chat
 from toolmend.cli.launcher.proxy import Mitmdump

@@ -10,10 +10,9 @@ import httpx
 import pytest
 
 from tests.e2e.clients import CHAT, LEAK, Serve, Start, context_for, eventually, recording
+from tests.e2e.flood import Flood, pieces
 from tests.e2e.measures import MIB, PROBE, files, memory, reset, tasks, threads
-from tests.e2e.mixed import Asking, crowd, half, routes
-from tests.e2e.test_mixed import ask_all
-from tests.e2e.test_slow_client import Flood, pieces
+from tests.e2e.mixed import Asking, ask_all, crowd, half, routes
 from tests.support.streams import META, WEATHER, chunk, event
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
 from toolmend.pipeline.pipeline import Pipeline

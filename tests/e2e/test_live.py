@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
+from tests.e2e.broken_streams import H1, H2
 from tests.e2e.clients import PROSE, Raw, Serve, Start, chunks, parse, request_bytes
-from tests.e2e.test_broken import H1, H2
 from toolmend.cli.proxies import scripts
 from toolmend.recordings.playback.server import Script
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.e2e.broken_streams import H1, H2, READ, arrived, mended
 from tests.e2e.clients import LEAK, PROSE, Raw, Serve, ask, chunks, parse, recording, request_bytes
-from tests.e2e.test_broken import H1, H2, READ, arrived, mended
-from tests.e2e.test_whole import message
-from tests.e2e.test_wire import MENDED, check
+from tests.e2e.mended import MENDED, check
+from tests.e2e.whole_message import message
 from tests.patterns.kimi import ONE
 from tests.support.judges.chat import read
 from tests.support.streams import WEATHER

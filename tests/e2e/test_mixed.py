@@ -6,19 +6,17 @@ import os
 import re
 import shutil
 import signal
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
 import pytest
 
-from tests.e2e.clients import PrefersHTTP2, Start, context_for, eventually
-from tests.e2e.mixed import Asking, answer, crowd, half, routes, streamed
-from toolmend.cli.launcher.proxy import Mitmdump, addon_path
+from tests.e2e.clients import Start, eventually
+from tests.e2e.mixed import answer, ask_all, crowd, half, routes, streamed
+from toolmend.cli.launcher.proxy import addon_path
 from toolmend.recordings.playback.server import Answer, Request, Script, Upstream
 from toolmend.recordings.read.library import entries
 from toolmend.recordings.read.replay import load
@@ -39,36 +37,6 @@ def upstream(certificate: tuple[Path, Path]) -> Iterator[Callable[..., Upstream]
     yield upstream
     for one in running:
         one.__exit__(None, None, None)
-
-
-async def ask_all(
-    proxy: Mitmdump, upstream: Upstream, asking: list[Asking], *, http2: bool, then: Callable[[], None] = lambda: None
-) -> list[bytes]:
-    """What each gets, to whatever end; `then` is called when all have the beginning of an answer."""
-    context = PrefersHTTP2(ssl.PROTOCOL_TLS_CLIENT) if http2 else context_for(proxy.ca)
-    context.load_verify_locations(proxy.ca)
-    begun: set[int] = set()
-
-    async def ask(one: Asking) -> bytes:
-        url = f"https://{one.host}{one.path}" if one.routed else f"{upstream.url}{one.path}"
-        got = b""
-        try:
-            async with client.stream("POST", url, content=one.body, headers={"content-type": "application/json"}) as reply:
-                async for data in reply.aiter_raw():
-                    got += data
-                    if one.number not in begun:
-                        begun.add(one.number)
-                        if len(begun) == len(asking):
-                            await asyncio.to_thread(then)
-        except httpx.TransportError:
-            pass
-        return got
-
-    limits = httpx.Limits(max_connections=len(asking))
-    async with httpx.AsyncClient(
-        proxy=proxy.url, verify=context, http2=http2, trust_env=False, timeout=60, limits=limits
-    ) as client:
-        return await asyncio.gather(*(ask(one) for one in asking))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.e2e.clients import CHAT, LEAK, Serve, Start, ask, chunks, context_for, recording
-from tests.e2e.test_wire import check
+from tests.e2e.mended import check
 from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import addon_path
 from toolmend.proxy.addon import NOT_BUFFERED

@@ -11,7 +11,7 @@ import pytest
 from google import genai
 from google.genai import types
 
-from tests.e2e.clients import Kept, Raw, Reply, Serve, context_for, parse, recording
+from tests.e2e.clients import Kept, Raw, Reply, Serve, context_for, parse, post, recording
 from tests.patterns.kimi import ONE
 from tests.support.other_api_streams import (
     AWS,
@@ -59,14 +59,6 @@ KINDS: dict[str, tuple[str, dict[str, Any], str, bytes, bytes, Read]] = {
     "ollama": ("/api/chat", ollama_request(), NDJSON, ollama_lines(DELTAS), ollama_lines(["Hi ", NATIVE_LINE]), read_ollama),
     "ollama-json": ("/api/chat", ollama_request(), JSON, ollama_lines(DELTAS), ollama_lines(["Hi ", NATIVE_LINE]), read_ollama),
 }  # fmt: skip
-
-
-def post(path: str, body: dict[str, Any], host: str, **headers: str) -> bytes:
-    content = json.dumps(body).encode()
-    fields = {"Host": host, "Content-Type": "application/json", "Content-Length": str(len(content)), **headers}
-    return (
-        "\r\n".join([f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]).encode() + content
-    )
 
 
 def ask_for(proxy: Mitmdump, upstream: Upstream, path: str, body: dict[str, Any]) -> Reply:

@@ -3,26 +3,17 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.e2e.clients import Raw, Reply, Serve, Start, chunks, parse
+from tests.e2e.hostile_hosts import DEAD, OURS, THEIRS, body
 from tests.support.streams import stream
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script, Upstream
 
-OURS, THEIRS = "sk-route-0123456789abcdef", "sk-ant-client-0123456789abcdef"
-DEAD = "https://llm.invalid"
 HELLO = Script(chunks(stream(["Hello."])))
-
-
-def body(evil: str, **more: Any) -> bytes:
-    hostile = dict.fromkeys(("api_base", "base_url", "api_url", "endpoint", "host"), evil)
-    tool = {"name": "t", "input_schema": {"type": "object", "properties": {"a": {"type": "string"} | hostile}}} | hostile
-    asked = {"model": "claude", "max_tokens": 9, "stream": True, "messages": [{"role": "user", "content": "Hello"}], "tools": [tool]}
-    return json.dumps(asked | hostile | more).encode()
 
 
 def request(target: str, host: str, content: bytes, *headers: str) -> bytes:

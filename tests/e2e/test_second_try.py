@@ -9,7 +9,7 @@ import pytest
 from anthropic import Anthropic, APIStatusError
 
 from tests.e2e.clients import chunks, recording
-from tests.e2e.test_routed import ASK, LEAK, MESSAGE, Route, chat, check_call, clients, route
+from tests.e2e.routes import ASK, LEAK, MESSAGE, Route, chat, check_call, clients, route
 from toolmend.core.fastclass import replace
 from toolmend.recordings.fixtures.verification import check
 from toolmend.recordings.playback.server import Request, Script, Upstream

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.test_route_tables import table
 from tests.e2e.clients import LEAK, Serve, Start, ask, chunks, recording
+from tests.support.routes import table
 from toolmend.cli.launcher.proxy import Mitmdump, ProxyError
 from toolmend.recordings.playback.server import Script
 

@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from tests.e2e.clients import CHAT, LEAK, Raw, Serve, Start, chunks, eventually, parse
-from tests.e2e.test_other_streams import post
-from tests.e2e.test_wire import MENDED
+from tests.e2e.clients import CHAT, LEAK, Raw, Serve, Start, chunks, eventually, parse, post
+from tests.e2e.mended import MENDED
 from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import addon_path
 from toolmend.recordings.playback.server import Script

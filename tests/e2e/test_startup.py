@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.clients import CHAT, LEAK, Raw, Serve, Start, ask, chunks, eventually, parse, recording, request_bytes
-from tests.e2e.test_wire import check
+from tests.e2e.mended import check
 from toolmend.cli.launcher.proxy import Mitmdump, ProxyError, addon_path
 from toolmend.recordings.playback.server import Script
 

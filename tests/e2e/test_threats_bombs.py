@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.test_content_encoding import BOMBS, CODERS
 from tests.e2e.clients import Raw, Serve, Start, eventually, parse
+from tests.support.content_encodings import BOMBS, CODERS
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.core.content_encoding import WHOLE
 from toolmend.core.json_text import MANY, SMALL

@@ -11,7 +11,7 @@ import h2.events
 import pytest
 
 from tests.e2e.clients import Raw
-from tests.e2e.test_threats_smuggling import ANSWER, BODY, Wire, bare, comparable
+from tests.e2e.smuggling import ANSWER, BODY, Wire, bare, comparable
 from toolmend.cli.launcher.proxy import Mitmdump
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_threats_umask import ports
+from tests.e2e.listening import ports
 from tests.e2e.user import TOOLMEND, environment, toolmend
 from tests.support.machines import well
 from tests.support.paths import FLOWS

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.clients import Raw, Reply, Serve, Start, chunks, parse
-from tests.e2e.test_routed_hostile import DEAD, OURS, body
+from tests.e2e.hostile_hosts import DEAD, OURS, body
 from tests.support.streams import stream
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script

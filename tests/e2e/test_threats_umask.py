@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.clients import LEAK, Serve, ask, chunks, eventually, recording
+from tests.e2e.listening import ports
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script
 
@@ -34,14 +35,6 @@ def test_nothing_is_for_others(serve: Serve, options: dict[str, str], tmp_path: 
     assert kept.folder.is_relative_to(flows)
     assert len(listening) == 2  # the proxy's and that of the metrics
     assert {address for address, _ in listening} == {"0100007F"}
-
-
-def ports(pid: int) -> set[tuple[str, str]]:
-    """The (address, port) that a process listens on, as /proc writes them."""
-    inodes = {str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir() if file.is_symlink()}
-    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]]
-    found = [row[1].split(":") for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes]
-    return {(address, port) for address, port in found}
 
 
 def test_a_link_in_the_place_of_a_day_is_not_followed(

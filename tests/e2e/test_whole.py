@@ -10,22 +10,15 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
 from tests.e2e.clients import CALL, CHAT, LEAK, PROSE, Serve, Start, ask, recording
-from tests.e2e.test_wire import MENDED, check
+from tests.e2e.mended import MENDED, check
+from tests.e2e.whole_message import message
 from tests.patterns.kimi import ONE
-from tests.support.streams import META, WEATHER
+from tests.support.streams import WEATHER
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Coding, Framing, Script
 
 H1, H2 = ("http/1.1",), ("h2", "http/1.1")
 JSON = (("content-type", "application/json; charset=utf-8"), ("x-request-id", "r1"))
-
-
-def message(content: str) -> bytes:
-    """A whole answer, as a client gets that does not stream."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
-    return json.dumps(
-        {**META, "object": "chat.completion", "choices": [choice], "vendor": {"b": 1.0}}, indent=1
-    ).encode()
 
 
 @pytest.mark.parametrize("alpn", [H1, H2], ids=["HTTP/1", "HTTP/2"])

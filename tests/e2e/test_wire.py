@@ -10,13 +10,11 @@ import pytest
 
 from tests.e2e.bare_upstream import BareUpstream
 from tests.e2e.clients import CALL, CHAT, LEAK, Raw, Serve, ask, chunks, parse, recording, request_bytes
+from tests.e2e.mended import MENDED, check
 from tests.support.judges.chat import events, read
-from tests.support.streams import WEATHER, play, stream
+from tests.support.streams import WEATHER, stream
 from toolmend.cli.launcher.proxy import Mitmdump
-from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.playback.server import Coding, Script
-
-MENDED = play(lambda: Pipeline(WEATHER), [data for _, data in chunks(LEAK)])
 
 H1, H2 = ("http/1.1",), ("h2", "http/1.1")
 UPSTREAMS = {
@@ -28,19 +26,6 @@ UPSTREAMS = {
     "HTTP/2": (Script(chunks(LEAK)), H2),
     "HTTP/2, content-length": (Script(chunks(LEAK), framing="content-length"), H2),
 }
-
-
-def check(body: bytes) -> None:
-    """The one call, whole, and the stream around it."""
-    answer = read(body)
-    assert [(call.id, call.name, call.arguments) for call in answer.only.calls] == [CALL]
-    assert answer.only.content == "I will look."
-    assert answer.only.finish_reasons == ["tool_calls"]
-    assert answer.done
-    assert answer.usage
-    assert not answer.all_faults
-    assert b"<|" not in body
-    assert body.endswith(b"data: [DONE]\n\n")
 
 
 def test_framing_of_a_chunked_response(proxy: Mitmdump, serve: Serve) -> None:

@@ -6,6 +6,8 @@ Rule of this file: it is as strict as Envoy was seen to be: an empty reply, one 
 body's is a failure.
 """
 
+import asyncio
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +24,9 @@ from envoy.service.ext_proc.v3.external_processor_pb2 import (
     ProcessingResponse,
 )
 
+from tests.support.addon import LEAK
+from tests.support.streams import WEATHER, play
+from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.exchange import EnvoyExchange
 from toolmend.proxy.envoy.master import Headless
@@ -233,3 +238,22 @@ def immediate(reply: ProcessingResponse) -> Message:
     given = reply.immediate_response
     headers: Mapping[str, str] | list[tuple[str, str]] = changed([(":status", str(given.status.code))], given.headers)
     return Message(list(headers), given.body, ended=True, here=True)
+
+
+ASK = json.dumps(WEATHER).encode()
+
+EVENTS = [event + b"\n\n" for event in LEAK.split(b"\n\n") if event]
+MENDED = play(lambda: Pipeline(WEATHER), EVENTS)
+
+
+def headless(**options: str) -> Headless:
+    """The addon, and its options without their prefix."""
+
+    async def make() -> Headless:
+        return Headless({f"toolmend_{name}": value for name, value in ({"flows": "off", "config": "off"} | options).items()})
+
+    return asyncio.run(make())
+
+
+def length(body: bytes) -> tuple[str, str]:
+    return ("content-length", str(len(body)))

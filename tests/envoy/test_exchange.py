@@ -1,6 +1,5 @@
 """One exchange of a worker, message by message: the addon's bytes come out, whatever Envoy sends and whatever fails."""
 
-import asyncio
 import gzip
 import json
 import re
@@ -10,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from tests.envoy.talk import ASK, EVENTS, MENDED, headless, length
 from tests.support.paths import FLOWS
 
 pytest.importorskip("envoy.service.ext_proc.v3", reason="toolmend[envoy] is not installed")
 
 from tests.envoy.talk import ID, JSON, SSE, Talk
-from tests.proxy.test_addon import LEAK, MESSAGE, PROSE
-from tests.support.streams import WEATHER, play, stream
-from toolmend.pipeline.pipeline import Pipeline
+from tests.support.addon import LEAK, MESSAGE, PROSE
+from tests.support.streams import WEATHER, stream
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.master import Headless
 from toolmend.proxy.stream_callbacks import Mend
@@ -26,20 +25,8 @@ from toolmend.recordings.read import replay
 FIXTURES = {str(folder.relative_to(FLOWS)): replay.load(folder) for folder in replay.find(FLOWS)}
 DRAWN = re.compile(rb"call_[0-9a-f]{32}")
 
-ASK = json.dumps(WEATHER).encode()
 WHOLE_ASK = json.dumps({**WEATHER, "stream": False}).encode()
-EVENTS = [event + b"\n\n" for event in LEAK.split(b"\n\n") if event]
-MENDED = play(lambda: Pipeline(WEATHER), EVENTS)
 CALL = b'"tool_calls":[{"id":"functions.get_weather:0"'
-
-
-def headless(**options: str) -> Headless:
-    """The addon, and its options without their prefix."""
-
-    async def make() -> Headless:
-        return Headless({f"toolmend_{name}": value for name, value in ({"flows": "off", "config": "off"} | options).items()})
-
-    return asyncio.run(make())
 
 
 @pytest.fixture(scope="module")
@@ -161,10 +148,6 @@ def test_observed_only() -> None:
 
 
 # whole answers
-
-
-def length(body: bytes) -> tuple[str, str]:
-    return ("content-length", str(len(body)))
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ pytest.importorskip("envoy.service.ext_proc.v3", reason="toolmend[envoy] is not 
 
 from envoy.service.ext_proc.v3.external_processor_pb2 import HttpTrailers
 
-from tests.envoy.talk import ID, JSON, SSE, Message, Talk, header_map
-from tests.envoy.test_exchange import EVENTS, headless, length
-from tests.proxy.test_addon import MESSAGE
+from tests.envoy.talk import EVENTS, ID, JSON, SSE, Message, Talk, header_map, headless, length
+from tests.support.addon import MESSAGE
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.master import Headless
 

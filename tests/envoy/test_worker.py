@@ -26,8 +26,7 @@ from envoy.service.ext_proc.v3.external_processor_pb2 import (  # noqa: E402
 )
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
 
-from tests.envoy.talk import HOST, ID, JSON, PATH, SSE, header_map  # noqa: E402
-from tests.envoy.test_exchange import ASK, EVENTS, MENDED  # noqa: E402
+from tests.envoy.talk import ASK, EVENTS, HOST, ID, JSON, MENDED, PATH, SSE, header_map  # noqa: E402  # noqa: E402
 from toolmend.cli import Exit  # noqa: E402
 from toolmend.cli.launcher.envoy import EnvoyWorker  # noqa: E402
 from toolmend.cli.launcher.process import free_port  # noqa: E402

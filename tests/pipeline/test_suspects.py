@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recordings.write.test_recorder import EXCHANGE
+from tests.support.recorder import EXCHANGE
 from tests.support.recordings import in_events, keep
 from tests.support.streams import stream, tool
 from toolmend.cli import main

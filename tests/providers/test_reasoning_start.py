@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from mitmproxy.test import taddons, tflow
 
 from tests.patterns import all_patterns
-from tests.recordings.write.test_recorder import EXCHANGE
 from tests.support.other_api_streams import (
     gemini_chunks,
     gemini_request,
@@ -22,6 +21,7 @@ from tests.support.other_api_streams import (
     read_ollama,
 )
 from tests.support.paths import ROOT
+from tests.support.recorder import EXCHANGE
 from tests.support.rows import some_of
 from tests.support.streams import WEATHER as ASK
 from tests.support.streams import chunk, event, pieces, stream

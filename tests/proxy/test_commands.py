@@ -10,8 +10,8 @@ from mitmproxy import exceptions
 from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow
 
-from tests.recordings.read.test_library import make
 from tests.support.paths import FLOWS
+from tests.support.recording_folders import make
 from toolmend.proxy.addon import Toolmend
 from toolmend.proxy.commands import Commands
 from toolmend.recordings.fixtures import fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.test_route_tables import table
-from tests.core.test_content_encoding import CODERS
-from tests.proxy.test_addon import ASK, LEAK, MESSAGE, PROSE, Log, Proxy, answered, asked, log, proxy
+from tests.support.addon import ASK, LEAK, MESSAGE, PROSE, Log, Proxy, answered, asked, log, proxy
+from tests.support.content_encodings import CODERS
+from tests.support.routes import table
 from tests.support.streams import stream, tool
 from toolmend.cli import main
 from toolmend.config.settings import Settings

@@ -6,7 +6,6 @@ CVE-2024-6587 is the model: a body's `api_base` had a proxy send its own key to 
 import base64
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,28 +13,16 @@ from urllib.parse import quote
 import pytest
 from mitmproxy import http
 
-from tests.config.test_route_tables import SECRET, table
-from tests.proxy.test_addon import Proxy, asked, log, proxy, sent
-from tests.proxy.test_routed_request import THEIRS
-from tests.secrets.test_echo_mask import chat
-from tests.secrets.test_stream_mask import forms, seen
+from tests.support.addon import Proxy, log, proxy, sent
+from tests.support.echoes import chat, forms, seen
+from tests.support.hostile_flows import CLIENTS, UPSTREAMS, ask, routed
+from tests.support.routed_flows import THEIRS
+from tests.support.routes import SECRET
 
-__all__ = ["log", "proxy"]
+__all__ = ["log", "proxy", "routed"]
 
 EVIL = "https://evil.example:8443/v1"
 NAMES = ("api_base", "base_url", "apiBase", "baseURL", "api_url", "endpoint", "url", "host", "server", "proxy", "proxies", "api_key", "api_version", "custom_llm_provider")
-
-TOOL = {"type": "object", "properties": {"a": {"type": "string"}}}
-UPSTREAMS = {
-    "chat": "https://route.example/v1/chat/completions",
-    "messages": "https://route.example:444/v1/messages",
-    "responses": "http://route.example:8000/v1/responses",
-}
-CLIENTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "chat": ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hello"}], "tools": [{"type": "function", "function": {"name": "t", "parameters": TOOL}}]}),
-    "messages": ("/v1/messages", {"max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}], "tools": [{"name": "t", "input_schema": TOOL}]}),
-    "responses": ("/v1/responses", {"input": "Hello", "tools": [{"type": "function", "name": "t", "parameters": TOOL}]}),
-}
 
 
 def everywhere(value: Any) -> Any:
@@ -71,32 +58,6 @@ PATHS = {
     "a fragment": "#@evil.example",
     "a slash": "/",
 }
-
-
-@pytest.fixture
-def routed(proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    """A route to each API, told by the model."""
-    monkeypatch.setenv("ROUTE_KEY", SECRET)
-    proxy.context.options.add_option("connection_strategy", str, "lazy", "of another addon")
-    proxy.context.options.add_option("stream_large_bodies", str | None, None, "of another addon")
-    file = tmp_path / "toolmend.toml"
-    yield proxy
-    file.unlink()
-    proxy.set(config="")
-
-
-def ask(proxy: Proxy, folder: Path, client: str, upstream: str, body: Any = None, *, key: bool = True, suffix: str = "", **headers: str) -> http.HTTPFlow:
-    (folder / "toolmend.toml").write_text(table(**{"from": "https://llm.invalid", "to": UPSTREAMS[upstream], "key": "env:ROUTE_KEY" if key else ""}))
-    proxy.set(config="")
-    proxy.set(config=str(folder / "toolmend.toml"))
-    path, plain = CLIENTS[client]
-    given = {"model": "m", "stream": True} | plain
-    content = json.dumps(body(given) if body else given).encode()
-    flow = asked(host="llm.invalid", path=path + suffix, body=content, authorization=f"Bearer {THEIRS}")
-    flow.request.headers["x-api-key"] = THEIRS
-    for name, value in headers.items():
-        flow.request.headers[name] = value
-    return proxy.ask(flow)
 
 
 def check(flow: http.HTTPFlow, upstream: str, *, key: bool = True) -> None:

@@ -9,7 +9,7 @@ import pytest
 from mitmproxy.test import taddons, tflow
 
 from tests.patterns.kimi import ONE
-from tests.recordings.write.test_recorder import EXCHANGE
+from tests.support.recorder import EXCHANGE
 from tests.support.streams import WEATHER, stream
 from toolmend.config.settings import Settings
 from toolmend.core.background_worker import BackgroundWorker

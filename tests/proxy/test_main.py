@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.test_addon import ASK, LEAK, mended
+from tests.support.addon import ASK, LEAK, mended
 from tests.support.cuts import DEEP
 from tests.support.paths import ADDON
 from toolmend.cli.launcher.proxy import COMMAND, Mitmdump

@@ -10,9 +10,9 @@ import httpx
 import pytest
 from mitmproxy import exceptions, http
 
-from tests.config.test_route_tables import table
-from tests.proxy.test_addon import asked
-from tests.recordings.playback.test_playback import ASK, CHUNKS, LEAK, make, translated
+from tests.support.addon import asked
+from tests.support.playback import ASK, CHUNKS, LEAK, make, translated
+from tests.support.routes import table
 from tests.support.streams import WEATHER
 from toolmend.config.settings import Settings, parse
 from toolmend.providers.hosts import Api

@@ -9,8 +9,8 @@ import pytest
 from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ProxyMode
 
-from tests.config.test_route_tables import SECRET, table
-from tests.proxy.test_addon import Log, Proxy, asked, log, proxy
+from tests.support.addon import Log, Proxy, asked, log, proxy
+from tests.support.routes import SECRET, table
 from toolmend.providers.hosts import has_one_owner
 from toolmend.providers.web_origin import is_of, page_of
 from toolmend.proxy import origin_check

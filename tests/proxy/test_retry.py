@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from mitmproxy.flow import Error
 
-from tests.config.test_route_tables import SECRET
-from tests.proxy.test_addon import Log, answered, log, proxy
-from tests.proxy.test_routed_request import ASK, HELLO, Routes, error_of, post, routed
+from tests.support.addon import Log, answered, log, proxy
+from tests.support.routed_flows import ASK, HELLO, Routes, error_of, post, routed
+from tests.support.routes import SECRET
 from toolmend.proxy.learnt_refusals import RefusalMemory
 from toolmend.proxy.routed_response import unanswered
 from toolmend.recordings.read import replay

@@ -1,72 +1,24 @@
 """Routed flows, hook by hook: what an upstream gets to see, and what a client gets whatever goes wrong."""
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mitmproxy import http
 from mitmproxy.flow import Error
 
-from tests.config.test_route_tables import CHAT, MESSAGES, SECRET, table
-from tests.core.test_content_encoding import CODERS
-from tests.proxy.test_addon import Log, Proxy, answered, asked, log, proxy, sent
+from tests.support.addon import Log, Proxy, answered, asked, log, proxy, sent
+from tests.support.content_encodings import CODERS
 from tests.support.judges.chat import read
+from tests.support.routed_flows import ASK, BODY, HELLO, THEIRS, UPSTREAMS, Routes, error_of, post, routed
+from tests.support.routes import CHAT, MESSAGES, SECRET, table
 from tests.support.streams import stream, tool
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.dialects.engine.opener_index import indices
 from toolmend.proxy.routed_response import EVENTS, unanswered
 from toolmend.recordings.read import replay
 
-__all__ = ["log", "proxy"]
-
-THEIRS = "sk-ant-client-0123456789"
-ASK: dict[str, Any] = {
-    "model": "claude-sonnet-4-5",
-    "max_tokens": 100,
-    "stream": True,
-    "messages": [{"role": "user", "content": "Hello"}],
-}
-BODY = json.dumps(ASK).encode()
-HELLO = stream(["Hel", "lo."])
-UPSTREAMS = {
-    "chat": (CHAT, {"authorization": f"Bearer {SECRET}"}),
-    "responses": ("https://api.openai.com/v1/responses", {"authorization": f"Bearer {SECRET}"}),
-    "messages": ("https://llm.example.com/v1/messages", {"x-api-key": SECRET, "anthropic-version": "2023-06-01"}),
-}
-
-type Routes = Callable[..., Proxy]
-
-
-@pytest.fixture
-def routed(proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Routes]:
-    """The addon with one route."""
-    monkeypatch.setenv("ROUTE_KEY", SECRET)
-    proxy.context.options.add_option("connection_strategy", str, "eager", "of another addon")
-    proxy.context.options.add_option("stream_large_bodies", str | None, "1k", "of another addon")
-
-    def routed(**fields: str) -> Proxy:
-        file = tmp_path / "toolmend.toml"
-        file.write_text(table(**({"key": "env:ROUTE_KEY", "use_model": "kimi-k2.5"} | fields)))
-        proxy.set(config=str(file))
-        return proxy
-
-    yield routed
-    proxy.set(config="")
-
-
-def post(body: bytes = BODY, **more: Any) -> http.HTTPFlow:
-    return asked(**({"host": "api.anthropic.com", "path": "/v1/messages", "body": body} | more))
-
-
-def error_of(response: http.Response | None) -> tuple[int, str, str]:
-    """Its status, type and words, of an error in Messages."""
-    assert response
-    assert response.headers["content-type"] == "application/json"
-    body = json.loads(response.content or b"")
-    assert (body["type"], body["request_id"][:4]) == ("error", "req_")
-    return response.status_code, body["error"]["type"], body["error"]["message"]
+__all__ = ["log", "proxy", "routed"]
 
 
 # what goes out

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from tests.proxy.test_addon import Proxy, answered, proxy
-from tests.proxy.test_addon import asked as posted
-from tests.proxy.test_routed_request import Routes, routed
+from tests.support.addon import Proxy, answered, proxy
+from tests.support.addon import asked as posted
 from tests.support.answers import Answer
 from tests.support.cuts import cuts
+from tests.support.routed_flows import Routes, routed
 from tests.support.streams import play
 from tests.support.upstream_answers import JUDGES, WEATHER, Asked, Counts, Text, Thought, asked, counts_of, speak, tell
 from toolmend.core.reasoning_state import ReasoningState, envelope, opened

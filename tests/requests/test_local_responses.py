@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.config.test_route_tables import CHAT, parsed, table
+from tests.support.routes import CHAT, parsed, table
 from toolmend.requests.estimate import tokens
 from toolmend.requests.local_responses import LocalRequest, LocalResponse, answer
 

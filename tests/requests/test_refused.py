@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.requests.test_strict_upstream import UPSTREAMS
 from tests.support.agent_requests import AGENTS
 from tests.support.strict_upstream import refusal
+from tests.support.upstream_hosts import UPSTREAMS
 from toolmend.requests import RequestError, translate
 from toolmend.requests.edits import edit_of, edited
 from toolmend.requests.refusal_body import problems

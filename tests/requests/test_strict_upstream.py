@@ -8,58 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.requests.chat.test_read import unmarked
-from tests.requests.test_translate import messages_requests
 from tests.support.agent_requests import AGENTS
 from tests.support.example_counts import examples
+from tests.support.generated_requests import messages_requests
+from tests.support.request_tables.by_client import REQUESTS
+from tests.support.request_tables.chat import unmarked
 from tests.support.strict_upstream import refusal, rules_of
-from tests.test_exact import REQUESTS
+from tests.support.upstream_hosts import UPSTREAMS
 from toolmend.requests import RequestError, translate
-
-UPSTREAMS = [
-    ("messages", "api.anthropic.com", "claude-sonnet-4-20250514"),
-    ("messages", "api.anthropic.com", "claude-sonnet-4-5"),
-    ("messages", "api.anthropic.com", "claude-opus-4-5-20251101"),
-    ("messages", "api.anthropic.com", "claude-sonnet-4-6"),
-    ("messages", "api.anthropic.com", "claude-opus-4-8"),
-    ("messages", "api.anthropic.com", "claude-sonnet-5"),
-    ("messages", "api.anthropic.com", "claude-opus-5"),
-    ("messages", "api.anthropic.com", "claude-sonnet-5-5"),
-    ("messages", "api.anthropic.com", "claude-opus-5-5"),
-    ("messages", "api.anthropic.com", "claude-fable-5-1"),
-    ("messages", "bedrock-runtime.us-east-1.amazonaws.com", "us.anthropic.claude-opus-5-v1:0"),
-    ("messages", "us-east5-aiplatform.googleapis.com", "claude-opus-4-5@20251101"),
-    ("chat", "api.openai.com", "gpt-4o"),
-    ("chat", "api.openai.com", "o4-mini"),
-    ("chat", "api.openai.com", "gpt-5-mini"),
-    ("chat", "api.openai.com", "gpt-5.1"),
-    ("chat", "api.openai.com", "gpt-5.4"),
-    ("chat", "api.openai.com", "gpt-5.5"),
-    ("chat", "api.openai.com", "gpt-6-sol"),
-    ("responses", "api.openai.com", "gpt-4.1"),
-    ("responses", "api.openai.com", "gpt-5.1"),
-    ("responses", "api.openai.com", "gpt-5.5"),
-    ("responses", "api.openai.com", "gpt-6-astra"),
-    ("responses", "chatgpt.com", "gpt-5.5"),
-    ("chat", "api.deepseek.com", "deepseek-v4-pro"),
-    ("chat", "api.moonshot.ai", "kimi-k2.6"),
-    ("chat", "api.moonshot.ai", "kimi-k3"),
-    ("chat", "api.mistral.ai", "devstral-medium-latest"),
-    ("chat", "api.mistral.ai", "mistral-large-latest"),
-    ("chat", "api.x.ai", "grok-4"),
-    ("chat", "api.x.ai", "grok-4.5"),
-    ("responses", "api.x.ai", "grok-4.5"),
-    ("chat", "api.groq.com", "openai/gpt-oss-120b"),
-    ("chat", "api.groq.com", "llama-3.3-70b-versatile"),
-    ("chat", "api.cerebras.ai", "gpt-oss-120b"),
-    ("chat", "api.fireworks.ai", "accounts/fireworks/models/kimi-k2p5"),
-    ("chat", "dashscope.aliyuncs.com", "qwen3.5-plus"),
-    ("chat", "api.z.ai", "glm-4.7"),
-    ("chat", "api.z.ai", "glm-5.3"),
-    ("chat", "generativelanguage.googleapis.com", "gemini-3.1-pro-preview"),
-    ("chat", "api.deepinfra.com", "zai-org/GLM-4.6"),
-    ("chat", "localhost:1234", "qwen3-8b"),
-]
 
 
 def sent(client: str, request: dict[str, Any], upstream: tuple[str, str, str]) -> Any:

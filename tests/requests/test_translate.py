@@ -14,8 +14,9 @@ from openai.types.chat import CompletionCreateParams
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from tests.requests.chat import test_read as test_requests_chat
-from tests.requests.messages import test_read as test_requests_messages
+from tests.support.generated_requests import ANTHROPIC, OPENAI, ROUTER, messages_requests
+from tests.support.request_tables import chat as chat_table
+from tests.support.request_tables import messages as messages_table
 from toolmend.core.tools import of_chat, of_messages
 from toolmend.requests import RequestError, translate
 from toolmend.requests.billing import without_billing_line
@@ -23,7 +24,6 @@ from toolmend.requests.names import legal_names
 from toolmend.requests.prompted import DEFAULT
 
 APIS = ("chat", "messages", "responses")
-ROUTER, OPENAI, ANTHROPIC, MODEL = "openrouter.ai", "api.openai.com", "api.anthropic.com", "google/gemini-2.5-flash-next"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
 WEATHER = {"name": "get_weather", "description": "The weather", "input_schema": SCHEMA}
 HI = {"role": "user", "content": "Hi"}
@@ -183,131 +183,6 @@ def test_names_are_renamed_everywhere() -> None:
 
 # There and back. Both APIs can say all that these strategies make.
 
-WORDS = st.text(min_size=1, max_size=8).filter(str.strip)  # blank text is left out
-SIGNS = st.text("abcXYZ019_-", min_size=1, max_size=12)
-TOOL_NAMES = st.from_regex(r"\A[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-INPUTS = st.dictionaries(st.text(max_size=5), VALUES, max_size=3)
-CACHE = st.sampled_from([{}, {}, {"cache_control": {"type": "ephemeral", "ttl": "1h"}}])  # of one lifetime, or they lose it
-BUDGETS = st.integers(1024, 4000)
-
-
-def some(**fields: Any) -> st.SearchStrategy[dict[str, Any]]:
-    """An object of some of the fields."""
-    return st.fixed_dictionaries({}, optional=fields)
-
-
-def short(blocks: list[dict[str, Any]]) -> Any:
-    """A text alone is a string."""
-    return blocks[0]["text"] if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else blocks
-
-
-@st.composite
-def blocks(draw: Any, least: int = 1) -> list[dict[str, Any]]:
-    """Text, images and PDFs of Messages."""
-    found = []
-    for _ in range(draw(st.integers(least, 3))):
-        match draw(st.sampled_from(["text", "text", "image", "url", "document"])):
-            case "text":
-                block = {"type": "text", "text": draw(WORDS)}
-            case "image":
-                block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": draw(SIGNS)}}
-            case "url":
-                block = {"type": "image", "source": {"type": "url", "url": f"https://e.com/{draw(SIGNS)}"}}
-            case _:
-                source = {"type": "base64", "media_type": "application/pdf", "data": draw(SIGNS)}
-                block = {"type": "document", "source": source, "title": draw(WORDS)}
-        found.append({**block, **draw(CACHE)})
-    return found
-
-
-def texts(least: int) -> Any:
-    text = st.builds(lambda words, cache: {"type": "text", "text": words, **cache}, WORDS, CACHE)
-    return st.lists(text, min_size=least, max_size=3)
-
-
-THOUGHTS = st.lists(
-    st.builds(lambda text, sign: {"type": "thinking", "thinking": text, "signature": sign}, WORDS, SIGNS)
-    | st.builds(lambda data: {"type": "redacted_thinking", "data": data}, SIGNS),
-    max_size=2,
-)
-
-
-@st.composite
-def talks(draw: Any) -> list[dict[str, Any]]:
-    """The messages of Messages; every call has its result, in the order of the calls."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": short(draw(blocks()))}]
-    for turn in range(draw(st.integers(0, 3))):
-        names = draw(st.lists(TOOL_NAMES, max_size=3))
-        said = [*draw(THOUGHTS), *draw(texts(0 if names else 1))]
-        ids = [f"toolu_{turn}_{at}" for at in range(len(names))]
-        said += [{"type": "tool_use", "id": id_, "name": name, "input": draw(INPUTS)} for id_, name in zip(ids, names, strict=True)]
-        messages.append({"role": "assistant", "content": short(said)})
-        results = [{"type": "tool_result", "tool_use_id": id_, "content": short(draw(texts(1)))} for id_ in ids]
-        messages.append({"role": "user", "content": short(results + draw(blocks(0 if results else 1)))})
-    return messages
-
-
-SCHEMAS = st.builds(
-    lambda names, optional: {
-        "type": "object",
-        "properties": {name: {"type": "string", "enum": ["a"]} for name in names},
-        "required": sorted(names),
-        **optional,
-    },
-    st.sets(SIGNS, max_size=3),
-    some(description=WORDS),
-)
-STRICT = SCHEMAS.map(lambda schema: {**schema, "additionalProperties": False})
-
-
-@st.composite
-def tools_and_choice(draw: Any, *, forced: bool) -> dict[str, Any]:
-    names = draw(st.lists(TOOL_NAMES, unique=True, max_size=3))
-    if not names:
-        return {}
-    more = some(description=WORDS, cache_control=st.just({"type": "ephemeral", "ttl": "1h"}))
-    schema = SCHEMAS.map(lambda given: {"input_schema": given}) | STRICT.map(lambda given: {"input_schema": given, "strict": True})
-    said: dict[str, Any] = {"tools": [{"name": name, **draw(schema), **draw(more)} for name in names]}
-    kind = draw(st.sampled_from(["", "auto", "none", *(["any", "tool"] if forced else [])]))
-    if kind:
-        said["tool_choice"] = {"type": kind, **({"name": names[0]} if kind == "tool" else {})}
-        if kind != "none" and draw(st.booleans()):
-            said["tool_choice"]["disable_parallel_tool_use"] = True
-    return said
-
-
-@st.composite
-def messages_requests(draw: Any) -> dict[str, Any]:
-    effort = st.sampled_from(["low", "medium", "high"])
-    thinking = draw(
-        st.sampled_from([{}, {"thinking": {"type": "disabled"}}, {"thinking": {"type": "adaptive"}}])
-        | BUDGETS.map(lambda tokens: {"thinking": {"type": "enabled", "budget_tokens": tokens}})
-        | effort.map(lambda word: {"thinking": {"type": "adaptive"}, "output_config": {"effort": word}})
-    )
-    thinks = thinking.get("thinking", {}).get("type") in ("enabled", "adaptive")
-    request: dict[str, Any] = {"model": MODEL, "max_tokens": draw(st.integers(5000, 9000)), "messages": draw(talks())}
-    request |= draw(tools_and_choice(forced=not thinks))
-    calls = '"tool_use"' in json.dumps(request["messages"])
-    request |= {"thinking": {"type": "adaptive"}} if calls and "budget_tokens" in str(thinking) else thinking  # no budget without a thought
-    if draw(st.booleans()):
-        request["output_config"] = {**request.get("output_config", {}), "format": {"type": "json_schema", "schema": draw(STRICT)}}
-    sampling = some(temperature=st.floats(0, 1), top_p=st.floats(0, 1), top_k=st.integers(1, 99))
-    request |= {} if thinks else draw(sampling)
-    return request | draw(
-        some(
-            system=texts(1).map(short),
-            stop_sequences=st.lists(SIGNS, min_size=1, max_size=4),
-            metadata=st.builds(lambda user: {"user_id": user}, SIGNS),
-            stream=st.just(value=True),
-            cache_control=st.just({"type": "ephemeral", "ttl": "1h"}),
-        )
-    )
-
 
 @given(messages_requests())
 def test_messages_there_and_back(request: dict[str, Any]) -> None:
@@ -315,7 +190,7 @@ def test_messages_there_and_back(request: dict[str, Any]) -> None:
     there = translate(request, "messages", "chat", host=ROUTER)
     back = translate(there.request, "chat", "messages", host=ANTHROPIC)
     own = 0 < json.dumps(request).count("cache_control") <= 4
-    look = (lambda value: value) if own else test_requests_chat.unmarked
+    look = (lambda value: value) if own else chat_table.unmarked
     assert look(back.request) == look(request)
     assert request == before
     assert (there.notes, there.names, back.names) == ((), {}, {})
@@ -329,7 +204,7 @@ def test_chat_there_and_back(request: dict[str, Any]) -> None:
     said = json.loads(json.dumps(said))
     there = translate(said, "chat", "messages", host=ANTHROPIC)
     own = 0 < json.dumps(said).count("cache_control") <= 4
-    look = (lambda value: value) if own else test_requests_chat.unmarked
+    look = (lambda value: value) if own else chat_table.unmarked
     assert look(translate(there.request, "messages", "chat", host=ROUTER).request) == look(said)
 
 
@@ -455,10 +330,10 @@ def test_nested_too_deeply() -> None:
 
 SDK_TYPES = {"chat": TypeAdapter(CompletionCreateParams), "messages": TypeAdapter(MessageCreateParams)}
 WRITTEN = [
-    *(("messages", "chat", OPENAI, {"messages": row[1]}, row[0]) for row in test_requests_messages.MESSAGES),
-    *(("messages", "chat", OPENAI, {"model": row[2], **row[3]}, row[0]) for row in test_requests_messages.FIELDS if row[1] == OPENAI),
-    *(("chat", "messages", ANTHROPIC, {"messages": row[1]}, row[0]) for row in test_requests_chat.MESSAGES),
-    *(("chat", "messages", ANTHROPIC, {"model": row[1], **row[2]}, row[0]) for row in test_requests_chat.FIELDS),
+    *(("messages", "chat", OPENAI, {"messages": row[1]}, row[0]) for row in messages_table.MESSAGES),
+    *(("messages", "chat", OPENAI, {"model": row[2], **row[3]}, row[0]) for row in messages_table.FIELDS if row[1] == OPENAI),
+    *(("chat", "messages", ANTHROPIC, {"messages": row[1]}, row[0]) for row in chat_table.MESSAGES),
+    *(("chat", "messages", ANTHROPIC, {"model": row[1], **row[2]}, row[0]) for row in chat_table.FIELDS),
 ]
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.test_addon import Log, log, proxy
-from tests.proxy.test_routed_request import Routes, post, routed
+from tests.support.addon import Log, log, proxy
+from tests.support.routed_flows import Routes, post, routed
 from tests.support.upstream_answers import JUDGES
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import translate

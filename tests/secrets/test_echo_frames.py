@@ -4,32 +4,18 @@ import base64
 import json
 import random
 import re
-import struct
-import zlib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.recordings.write.test_recorder import EXCHANGE, all_done
+from tests.support.bedrock import frame, message
+from tests.support.recorder import EXCHANGE, all_done
 from toolmend.recordings.write.recorder import Recorder
 from toolmend.secrets.echo_frames import MAX_MASKED, FrameMask
 
 KEY = "sk-ABCDEFGHIJ+klmnop/0123456789"
-
-
-def frame(payload: bytes) -> bytes:
-    name, value = b":event-type", b"chunk"
-    headers = bytes([len(name)]) + name + b"\x07" + struct.pack(">H", len(value)) + value
-    head = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
-    head += struct.pack(">I", zlib.crc32(head)) + headers + payload
-    return head + struct.pack(">I", zlib.crc32(head))
-
-
-def message(text: str, at: int = 0, indent: int | None = None) -> bytes:
-    event = json.dumps({"type": "content_block_delta", "index": at, "delta": {"type": "text_delta", "text": text}}, indent=indent)
-    return frame(json.dumps({"bytes": base64.b64encode(event.encode()).decode(), "p": "abcdef"}).encode())
 
 
 def kept(chunks: Iterable[bytes], *secrets: str) -> bytes:

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.cuts import DEEP, at_every_place, byte_by_byte, everywhere
+from tests.support.echoes import KEY, SECRETS, chat, cuts, texts
 from toolmend.secrets import echo_mask
 from toolmend.secrets.echo_mask import EchoMask
 from toolmend.secrets.encodings import spellings
 from toolmend.secrets.needles import PIECE, SUSPICIOUS
 from toolmend.secrets.similar_lines import LineTemplate
-
-KEY = "sk-ant-api03-AbC_9/xYz"
 
 
 def masked(chunks: Iterable[bytes], secrets: Sequence[str] = (KEY,)) -> bytes:
@@ -33,21 +31,6 @@ def masked(chunks: Iterable[bytes], secrets: Sequence[str] = (KEY,)) -> bytes:
             disk[offset : offset + len(piece)] = piece
         mask.restored.clear()
     return bytes(disk)
-
-
-def cuts(body: bytes) -> Iterable[list[bytes]]:
-    """Whole, byte by byte, cut at every place, and in a deep run at every two-way split."""
-    if DEEP:
-        yield from everywhere(body)
-    yield [body]
-    yield byte_by_byte(body)
-    yield from at_every_place(body)
-
-
-def chat(*texts: str, choice: int = 0, **more: object) -> bytes:
-    """A chat stream, an event for each text."""
-    events = [{"choices": [{"index": choice, "delta": {"content": text}}], **more} for text in texts]
-    return b"".join(b"data: " + json.dumps(event, ensure_ascii=False).encode() + b"\n\n" for event in events)
 
 
 def alike(text: str, filler: str = "x") -> bytes:
@@ -434,16 +417,6 @@ def test_texts_under_suspicion_are_bounded() -> None:
 # the property
 
 
-SECRETS = (
-    KEY,
-    "aaaaaaab",  # begins with itself
-    "abcabcabd",
-    'pä"\\ß/\n€😀x',  # each way to escape
-    "hunter2hunter2",  # the second half is the first
-    "ß\\a/ßa",  # escaped, and compared all the same
-)
-
-
 @dataclass(frozen=True)
 class Piece:
     """A JSON string: which text it goes on with, and its characters, each with its spelling."""
@@ -462,14 +435,6 @@ def spelled(character: str) -> st.SearchStrategy[tuple[str, bytes]]:
     if character == "/":
         ways.add(b"\\/")
     return st.sampled_from(sorted(ways)).map(lambda way: (character, way))
-
-
-@st.composite
-def texts(draw: st.DrawFn) -> str:
-    """Text with secrets and parts of secrets."""
-    whole = st.sampled_from(SECRETS)
-    part = whole.flatmap(lambda secret: st.integers(0, len(secret)).map(lambda end: secret[:end]))
-    return "".join(draw(st.lists(st.one_of(whole, part, st.text('ask"\\ é😀', max_size=3)), max_size=5)))
 
 
 @st.composite

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.recordings.fixtures.test_promotion import made
 from tests.support.streams import WEATHER, stream
+from tests.support.unredacted_recording import made
 from toolmend.cli.launcher.bug_report import search
 from toolmend.recordings.fixtures.promotion import prepare
 from toolmend.recordings.read.secret_scan import scan

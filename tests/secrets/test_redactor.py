@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.key_samples import masked
-from toolmend.core.exchange_record import ExchangeRecord
+from tests.support.redacted_exchange import exchange
 from toolmend.core.json_text import MANY, SMALL
 from toolmend.secrets import key_patterns
 from toolmend.secrets.key_patterns import LONG, MASKED_KEYS, Pause
@@ -54,31 +54,6 @@ INNOCENT = [
     "550e8400-e29b-41d4-a716-446655440000",
     "",
 ]
-
-
-def exchange(
-    headers: tuple[tuple[str, str], ...] = (),
-    path: str = "/v1/chat/completions",
-    request: object = None,
-    upstream: object = None,
-) -> ExchangeRecord:
-    return ExchangeRecord(
-        flow_id="f",
-        provider="p",
-        api="chat",
-        model="m",
-        method="POST",
-        host="h",
-        path=path,
-        http_version="HTTP/1.1",
-        status=200,
-        request_headers=headers,
-        response_headers=(),
-        request=json.dumps(request).encode(),
-        upstream_request=None if upstream is None else json.dumps(upstream).encode(),
-        stream=True,
-        settings={},
-    )
 
 
 @pytest.mark.parametrize("key", KNOWN)

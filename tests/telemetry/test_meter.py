@@ -3,49 +3,25 @@
 import json
 import socket
 import threading
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.client import HTTPConnection
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.streams import stream
+from tests.support.telemetry import BODY, CALLS, ERROR, EXCHANGE, events, fetch
 from toolmend.cli.launcher.process import free_port
 from toolmend.config.checks import SettingsError
 from toolmend.config.targets import Targets, parse
 from toolmend.core.background_worker import BackgroundWorker
 from toolmend.core.events import Usage
-from toolmend.core.exchange_record import ExchangeRecord
 from toolmend.core.fold import Message
 from toolmend.telemetry.events import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
 from toolmend.telemetry.meter import MAX_NAME, Meter, MeteredEvents
-from toolmend.telemetry.metering import MAX_UNREAD, Metering
+from toolmend.telemetry.metering import Metering
 from toolmend.telemetry.prometheus import MAX_HOSTS, Prometheus
 
-EXCHANGE = ExchangeRecord(
-    flow_id="f1",
-    provider="openrouter",
-    api="chat",
-    model="moonshotai/kimi-k2.5",
-    method="POST",
-    host="openrouter.ai",
-    path="/api/v1/chat/completions",
-    http_version="HTTP/1.1",
-    status=200,
-    request_headers=(("authorization", "Bearer sk-canary-0123456789abcdef"),),
-    response_headers=(),
-    request=b'{"model":"moonshotai/kimi-k2.5","messages":[{"role":"user","content":"the prompt"}]}',
-    upstream_request=None,
-    stream=True,
-    settings={},
-    wait_ms=250.0,
-)
-CALLS = [{"index": n, "id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}} for n in range(2)]
-BODY = stream(["the ", "answer", {"tool_calls": CALLS}], finish="tool_calls")
 MESSAGES = b"".join(
     f"event: {data['type']}\ndata: {json.dumps(data)}\n\n".encode()
     for data in (
@@ -57,34 +33,6 @@ MESSAGES = b"".join(
         {"type": "message_stop"},
     )
 )
-ERROR = b'data: {"error":{"message":"the prompt is bad","type":"overloaded","code":529}}\n\n'
-
-
-class Clock:
-    """Seconds that pass when they are told to."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def events(
-    exchange: ExchangeRecord, *chunks: bytes, state: str = "complete", whole: bool = False, rules: Any = (), errors: Any = ()
-) -> list[Event]:
-    """What a stream that takes a second a chunk is told as."""
-    told: list[Event] = []
-    clock = Clock()
-    reader: BackgroundWorker[Callable[[], None]] = BackgroundWorker("test", lambda step: step(), print, MAX_UNREAD)
-    meter = Meter(reader, told.append, exchange, "kimi", now=clock)
-    for chunk in chunks:
-        clock.now += 1
-        meter.passed(chunk + b"..", chunk, whole=whole)
-    clock.now += 1
-    meter.finish(state, rules, errors)
-    reader.close()
-    assert (reader.dropped, reader.failed) == (0, 0)
-    return told
 
 
 def finished(told: list[Event]) -> StreamFinished:
@@ -296,18 +244,6 @@ def test_a_script_that_is_gone_is_told_no_more(metering: Metering) -> None:
     metering.close()
     assert StreamFinished not in map(type, told)
     assert list(map(type, other)).count(StreamFinished) == 2
-
-
-def fetch(port: int, host: str = "127.0.0.1") -> dict[str, float]:
-    """Every sample: `name{label="value"}`, labels in order."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    text = opener.open(f"http://{host}:{port}/metrics", timeout=20).read().decode()
-    found = {}
-    for family in text_string_to_metric_families(text):
-        for sample in family.samples:
-            labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()))
-            found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
-    return found
 
 
 STREAM = "api=chat,host=openrouter.ai,profile=kimi"

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
-from tests.telemetry.test_meter import BODY, ERROR, EXCHANGE, events
+from tests.support.telemetry import BODY, ERROR, EXCHANGE, attributes_of, events, spans_of
 from toolmend.core.events import Usage
 from toolmend.core.fold import Message, fold
 from toolmend.pipeline.event_reader import events_of
@@ -80,27 +79,6 @@ ASKED = {
     ],
 }
 KEY = "sk-ant-" + "x1" * 20
-
-
-def plain(value: Any) -> Any:
-    kind = value.WhichOneof("value")
-    return [plain(one) for one in value.array_value.values] if kind == "array_value" else getattr(value, kind)
-
-
-def attributes_of(span: Span) -> dict[str, Any]:
-    return {pair.key: plain(pair.value) for pair in span.attributes}
-
-
-def spans_of(upstream: Upstream) -> list[tuple[dict[str, Any], Span]]:
-    """The spans that a collector got, each with its resource's attributes."""
-    found = []
-    for request in upstream.requests:
-        assert (request.method, request.path) == ("POST", "/v1/traces")
-        message = ExportTraceServiceRequest.FromString(request.body)
-        for part in message.resource_spans:
-            resource = {pair.key: plain(pair.value) for pair in part.resource.attributes}
-            found += [(resource, span) for scope in part.scope_spans for span in scope.spans]
-    return found
 
 
 @pytest.fixture

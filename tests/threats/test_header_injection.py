@@ -14,10 +14,10 @@ from urllib.parse import quote
 import pytest
 from mitmproxy import http
 
-from tests.config.test_route_tables import SECRET
-from tests.proxy.test_addon import LEAK, Log, Proxy, answered, asked, log, proxy, sent
-from tests.proxy.test_hostile_requests import CLIENTS, UPSTREAMS, ask, routed
+from tests.support.addon import LEAK, Log, Proxy, answered, asked, log, proxy, sent
+from tests.support.hostile_flows import CLIENTS, UPSTREAMS, ask, routed
 from tests.support.other_api_streams import gemini_chunks, gemini_request, gemini_sse
+from tests.support.routes import SECRET
 from tests.support.streams import chunk, event
 from toolmend.core.sse import SseDecoder
 from toolmend.pipeline.pipeline import Pipeline

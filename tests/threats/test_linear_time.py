@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.patterns import all_patterns
-from tests.secrets.test_redactor import exchange
 from tests.support.other_api_streams import gemini_request, ollama_request
+from tests.support.redacted_exchange import exchange
 from tests.support.streams import WEATHER, chunk, event
 from tests.support.upstream_answers import asked as asked_in
 from toolmend.apis import APIS

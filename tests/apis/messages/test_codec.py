@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.apis.messages.test_writer import PLAIN, told
 from tests.support.cuts import cuts
 from tests.support.judges import messages as judge
 from tests.support.legal_streams import block, broken, messages, redacted, sse, text, thinking, tool
+from tests.support.messages_events import PLAIN, told
 from tests.support.streams import play
 from toolmend.apis.codec import Reply
 from toolmend.apis.messages import blocks as messages_blocks

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.judges import messages as judge
+from tests.support.messages_events import PLAIN, told
 from toolmend.apis.codec import Reply
 from toolmend.apis.messages import blocks
 from toolmend.apis.messages.errors import error_type, status_of
@@ -33,7 +34,6 @@ from toolmend.core.reasoning_state import ReasoningState, envelope, opened
 from toolmend.core.tools import Tools
 
 START, END, STOP, CALLED = MessageStart(), MessageEnd(), Finish("stop"), Finish("tool_calls")
-PLAIN = envelope(ReasoningState("plain"))
 CITY = '{"city": "Bonn"}'
 
 
@@ -46,29 +46,6 @@ def writer(rules: list[str] | None = None, **more: Any) -> MessagesWriter:
 def streamed(events: Sequence[Event], *, close: bool = True) -> bytes:
     out = writer()
     return b"".join(out.write([event]) for event in events) + (out.close() if close else b"")
-
-
-def told(body: bytes) -> list[str]:
-    """The events of a stream, a word each: `+0 text`, `0 Hi`, `-0`."""
-    words = []
-    for name, data in judge.events(judge.Answer(), body):
-        index = data.get("index")
-        match name:
-            case "content_block_start":
-                block = data["content_block"]
-                words.append(f"+{index} {block['type']}" + "".join(f" {block[key]}" for key in ("id", "name", "data") if key in block))
-            case "content_block_delta":
-                kind, piece = data["delta"].values()
-                words.append(f"{index} {'~' * (kind == 'signature_delta')}{piece}")
-            case "content_block_stop":
-                words.append(f"-{index}")
-            case "message_delta":
-                words.append(data["delta"]["stop_reason"])
-            case "error":
-                words.append(f"{data['error']['type']}: {data['error']['message']}")
-            case "message_start" | "message_stop" | "ping":
-                words.append({"message_start": "(", "message_stop": ")", "ping": "."}[name])
-    return words
 
 
 def call(index: int, *pieces: str, name: str = "f", id_: str | None = None, ends: bool = True) -> list[Event]:

@@ -1,21 +1,44 @@
 """The codec of OpenAI Responses: what it makes of streams, regular or not, and what the client gets of those that are mended."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import httpx2
-import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.patterns.kimi import CITY, ONE, B, S
 from tests.support.answers import Answer, Call
-from tests.support.cuts import cuts
 from tests.support.judges.responses import read, whole
+from tests.support.responses_streams import (
+    DONE,
+    FAILED,
+    HALVES,
+    INCOMPLETE,
+    REQUEST,
+    RESPONSE,
+    SEARCH,
+    TEXT,
+    USAGE,
+    WEATHER,
+    accumulate,
+    body_of,
+    call,
+    counted_from,
+    item,
+    mended,
+    message,
+    parts,
+    pipeline,
+    reasoning,
+    reply,
+    said,
+    sent,
+    turn,
+    without,
+)
 from tests.support.streams import pieces
-from toolmend.apis.codec import Reply
 from toolmend.apis.responses import codec as responses
 from toolmend.apis.responses import decode
 from toolmend.apis.responses.codec import Responses
@@ -26,103 +49,12 @@ from toolmend.core.events import Event, Finish, MessageEnd, StreamError, Usage
 from toolmend.core.fold import Message, fold
 from toolmend.core.json_text import NotJSON
 from toolmend.core.sse import SseDecoder
-from toolmend.core.tools import UNKNOWN
 from toolmend.pipeline.pipeline import Pipeline
-
-WEATHER = {"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
-REQUEST = {"model": "kimi-k2.5", "stream": True, "input": "Weather?", "tools": [WEATHER, {**WEATHER, "name": "task"}]}
-USAGE = {
-    "input_tokens": 10, "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 1}, "output_tokens": 5,
-    "output_tokens_details": {"reasoning_tokens": 2}, "total_tokens": 15,
-}  # fmt: skip
-RESPONSE: dict[str, Any] = {
-    "id": "resp_1", "object": "response", "created_at": 1760000000, "status": "in_progress", "model": "kimi-k2.5", "output": [],
-    "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "usage": None, "error": None, "incomplete_details": None,
-    "provider_field": {"kept": 1},
-}  # fmt: skip
-DONE = {**RESPONSE, "status": "completed", "usage": USAGE}
 
 # a stream, item by item
 
 
-def said(id_: str, place: int, shape: str, deltas: Sequence[str], index: int = 0) -> list[dict[str, Any]]:
-    """A part."""
-    part, events, frame, member, number = {
-        "text": ("output_text", "output_text", "content_part", "text", "content_index"),
-        "refusal": ("refusal", "refusal", "content_part", "refusal", "content_index"),
-        "summary": ("summary_text", "reasoning_summary_text", "reasoning_summary_part", "text", "summary_index"),
-        "thought": ("reasoning_text", "reasoning_text", "content_part", "text", "content_index"),
-    }[shape]
-    at = {"item_id": id_, "output_index": place, number: index}
-    blank = {"type": part, member: "", **({"annotations": []} if shape == "text" else {})}
-    full = {**blank, member: "".join(deltas)}
-    return [
-        {"type": f"response.{frame}.added", **at, "part": blank},
-        *({"type": f"response.{events}.delta", **at, "delta": delta} for delta in deltas),
-        {"type": f"response.{events}.done", **at, member: "".join(deltas)},
-        {"type": f"response.{frame}.done", **at, "part": full},
-    ]
-
-
-def item(place: int, wire: dict[str, Any], inner: list[dict[str, Any]], **final: Any) -> list[dict[str, Any]]:
-    """An item."""
-    return [
-        {"type": "response.output_item.added", "output_index": place, "item": wire},
-        *inner,
-        {"type": "response.output_item.done", "output_index": place, "item": {**wire, **final, "status": "completed"}},
-    ]
-
-
-def message(place: int, deltas: Sequence[str], id_: str = "", **more: Any) -> list[dict[str, Any]]:
-    id_ = id_ or f"msg_{place}"
-    wire = {"id": id_, "type": "message", "status": "in_progress", "role": "assistant", "content": [], **more}
-    parts = said(id_, place, "text", deltas)
-    return item(place, wire, parts, content=[parts[-1]["part"]])
-
-
-def reasoning(place: int, deltas: Sequence[str], shape: str = "summary", sealed: str = "gAAA") -> list[dict[str, Any]]:
-    parts = said(f"rs_{place}", place, shape, deltas)
-    holder = "summary" if shape == "summary" else "content"
-    final = {"encrypted_content": sealed} if sealed else {}
-    return item(place, {"id": f"rs_{place}", "type": "reasoning", "summary": []}, parts, **{holder: [parts[-1]["part"]]}, **final)
-
-
-def call(place: int, deltas: Sequence[str], name: str = "task", *, custom: bool = False, **more: Any) -> list[dict[str, Any]]:
-    kind, member, prefix = ("custom_tool_call", "input", "ctc") if custom else ("function_call", "arguments", "fc")
-    events = f"response.{'custom_tool_call_input' if custom else 'function_call_arguments'}"
-    wire = {"id": f"{prefix}_{place}", "type": kind, "status": "in_progress", "call_id": f"call_{place}", "name": name, member: "", **more}
-    at = {"item_id": wire["id"], "output_index": place}
-    inner = [{"type": f"{events}.delta", **at, "delta": delta} for delta in deltas]
-    return item(place, wire, [*inner, {"type": f"{events}.done", **at, member: "".join(deltas)}], **{member: "".join(deltas)})
-
-
-SEARCH = [
-    {"type": "response.output_item.added", "output_index": 0, "item": {"id": "ws_1", "type": "web_search_call", "status": "in_progress"}},
-    {"type": "response.web_search_call.searching", "output_index": 0, "item_id": "ws_1"},
-    {"type": "response.output_item.done", "output_index": 0, "item": {"id": "ws_1", "type": "web_search_call", "status": "completed"}},
-]
-
-
-def turn(*events: list[dict[str, Any]], end: dict[str, Any] | None = DONE, numbered: bool = True) -> list[dict[str, Any]]:
-    """Items → the events of a stream; the last one holds the output."""
-    inner = [event for part in events for event in part]
-    output = [event["item"] for event in inner if event["type"] == "response.output_item.done"]
-    begin = [{"type": f"response.{name}", "response": RESPONSE} for name in ("created", "in_progress")]
-    ends = [{"type": f"response.{end['status']}", "response": {**end, "output": output}}] if end else []
-    return [{**event, "sequence_number": n} if numbered else event for n, event in enumerate([*begin, *inner, *ends])]
-
-
-def body_of(events: Sequence[dict[str, Any] | str]) -> bytes:
-    blocks = [event if isinstance(event, str) else f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]
-    return "".join(blocks).encode()
-
-
 # what runs them
-
-
-def reply(fired: list[str] | None = None) -> Reply:
-    numbers = iter(range(1_000_000))
-    return Reply(UNKNOWN, lambda: f"call_new{next(numbers)}", [].append if fired is None else fired.append)
 
 
 def events_of(events: Sequence[dict[str, Any] | str], fired: list[str] | None = None) -> list[Event]:
@@ -146,24 +78,6 @@ def calls_of(told: Message) -> list[tuple[str, str, str, str, bool]]:
     return [(one.id, one.name, one.arguments, one.kind, one.complete) for one in told.calls.values()]
 
 
-def pipeline(**more: Any) -> Pipeline:
-    numbers = iter(range(1_000_000))
-    made = Pipeline(REQUEST, source="responses", target="responses", new_id=lambda: f"call_{next(numbers):032x}", **more)
-    assert not made._raw
-    return made
-
-
-def mended(body: bytes, make: Callable[[], Pipeline] = pipeline) -> bytes:
-    """What the client gets, the same for every cut."""
-    found = set()
-    for chunks in cuts(body):
-        made = make()
-        found.add(b"".join([made.feed(data) for data in chunks]) + made.close())
-        assert made.error is None, made.error
-    assert len(found) == 1
-    return found.pop()
-
-
 def judged(body: bytes) -> Answer:
     told = read(body)
     assert told.faults == []
@@ -172,7 +86,6 @@ def judged(body: bytes) -> Answer:
 
 # decoding
 
-HALVES = ['{"ci', 'ty": 1}']
 GOOD = ("call_0", "task", '{"city": 1}', "function", True)
 ANNOUNCED, *REST = call(0, HALVES)
 DELTAS, ARGS_DONE, ITEM_DONE = REST[:2], REST[2], REST[3]
@@ -180,10 +93,6 @@ DELTAS, ARGS_DONE, ITEM_DONE = REST[:2], REST[2], REST[3]
 
 def at_the_end(*output: dict[str, Any]) -> dict[str, Any]:
     return {"type": "response.completed", "response": {**DONE, "output": [*output]}}
-
-
-def without(events: Iterable[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
-    return [{name: value for name, value in event.items() if name not in names} for event in events]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +194,6 @@ def test_a_call_without_a_name(arguments: list[str], calls: list[Call], text: st
     assert (answer.faults, answer.calls, answer.text) == ([], calls, text)
 
 
-TEXT = message(0, ["Hi", " you"])
 KEPT = ("", "item", "done", "delta")
 """The events that an upstream has: all; those of items and deltas; what says the whole, and deltas; deltas alone."""
 
@@ -304,17 +212,6 @@ def renamed(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     output = last["response"]["output"] or [TEXT[-1]["item"]]
     at_the_end = [{**wire, "id": f"other_{place}"} for place, wire in enumerate(output)]
     return [*begun, {**last, "response": {**last["response"], "output": [{"type": "unheard_of"}] * 2 + at_the_end}}]
-
-
-def counted_from(first: int, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The parts of items have these places."""
-    return [{**event, **{name: event[name] + first for name in ("content_index", "summary_index") if name in event}} for event in events]
-
-
-def parts(*deltas: str, first: int = 0) -> list[dict[str, Any]]:
-    """A message of several parts, a delta each."""
-    inner = [counted_from(first + at, said("msg_0", 0, "text", [delta])) for at, delta in enumerate(deltas)]
-    return item(0, {**TEXT[0]["item"]}, [event for part in inner for event in part], content=[part[-1]["part"] for part in inner])
 
 
 @pytest.mark.parametrize(
@@ -377,10 +274,6 @@ def test_refusals_and_seals() -> None:
     assert [(run.text, run.seal and (run.seal.kind, json.loads(run.seal.data))) for run in told.thinking] == [
         ("Hm", ("encrypted", {"id": "rs_0", "encrypted_content": "gAAA"}))
     ]
-
-
-FAILED = {**RESPONSE, "status": "failed", "error": {"code": "rate_limit_exceeded", "message": "Slow down."}}
-INCOMPLETE = {**DONE, "status": "incomplete"}
 
 
 @pytest.mark.parametrize(
@@ -583,10 +476,6 @@ def test_done_in_place_of_the_last_event() -> None:
 def test_an_answer_that_is_incomplete_stays_so_whatever_the_event_says() -> None:
     body = body_of(turn(message(0, LEAK), end={**INCOMPLETE, "incomplete_details": {"reason": "max_output_tokens"}}))
     assert judged(mended(body.replace(b"response.incomplete", b"response.completed"))).stop_reason == "incomplete/max_output_tokens"
-
-
-def sent(events: list[Any]) -> list[dict[str, Any]]:
-    return [json.loads(line[6:]) for line in mended(body_of(events)).decode().splitlines() if line.startswith("data: ")]
 
 
 def test_the_upstreams_ids_and_fields_stay() -> None:
@@ -815,17 +704,6 @@ def test_no_object_is_no_response() -> None:
 
 
 # other judges
-
-
-def accumulate(body: Iterator[bytes]) -> Any:
-    """What openai's own accumulator makes of a stream. It raises on much that other clients accept."""
-    answer = httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=body)
-    client = httpx2.Client(transport=httpx2.MockTransport(lambda _: answer))
-    sdk = openai.OpenAI(api_key="none", base_url="http://test", http_client=client)
-    with sdk.responses.stream(model="m", input="x") as events:
-        for _ in events:
-            pass
-        return events.get_final_response()
 
 
 @pytest.mark.parametrize("name", [name for name, case in MENDED.items() if "stop_reason" not in case[1]])

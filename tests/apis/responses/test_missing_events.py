@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.apis.responses.test_codec import (
+from tests.support.answers import Call
+from tests.support.responses_streams import (
     DONE,
     FAILED,
     HALVES,
@@ -26,8 +27,7 @@ from tests.apis.responses.test_codec import (
     sent,
     turn,
 )
-from tests.apis.responses.test_codec import without as bare
-from tests.support.answers import Call
+from tests.support.responses_streams import without as bare
 from tests.support.upstream_answers import JUDGES, asked
 from toolmend.apis.responses.codec import Responses
 from toolmend.config.off import Off

@@ -5,34 +5,19 @@ import os
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.recordings.read.test_library import make
+from tests.support.cli import no_settings, say  # noqa: F401  the fixture works by being here
 from tests.support.paths import ADDON
+from tests.support.recording_folders import make
 from tests.support.terminals import at_terminal
 from toolmend.cli import COMPLETE, main
 
 HEAD = ["flow", "time", "agent", "host", "model", "status", "tokens", "first byte", "rules", "suspects"]
-
-
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """A user who has set nothing, in Greenwich."""
-    for name in ("TOOLMEND_FLOWS", "TOOLMEND_CONFIG", "TOOLMEND_KEEP", COMPLETE):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 @pytest.fixture
@@ -47,13 +32,6 @@ def root(tmp_path: Path) -> Path:
     (make(root / "2026-11-18", "100000-qwen-3", **cut) / "pinned").touch()
     make(root / "2026-11-17", "torn", "{")
     return root
-
-
-def say(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0, err: str = "") -> str:
-    assert main(list(args)) == code
-    out, told = capsys.readouterr()
-    assert told == err
-    return out
 
 
 def names(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.test_flows import no_settings, say  # noqa: F401  the fixture works by being here
-from tests.recordings.write.test_pruning import make
+from tests.support.cli import no_settings, say  # noqa: F401  the fixture works by being here
+from tests.support.prunable import make
 from toolmend.cli import main
 
 

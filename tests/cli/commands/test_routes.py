@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.test_route_tables import CHAT, MESSAGES, SECRET, table
+from tests.support.routes import CHAT, MESSAGES, SECRET, table
 from tests.support.terminals import at_terminal
 from toolmend.cli import main
 from toolmend.proxy.learnt_refusals import RefusalScope, remembered, today

@@ -16,8 +16,8 @@ import httpx
 import pytest
 from openai import BadRequestError, OpenAI
 
-from tests.recordings.playback.test_playback import CHUNKS, LEAK, make, translated
 from tests.support.paths import ADDON, FLOWS, ROOT
+from tests.support.playback import CHUNKS, LEAK, make, translated
 from tests.support.streams import WEATHER
 from toolmend.cli import main
 from toolmend.recordings.read.replay import load

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.test_routed_request import UPSTREAMS, Routes, log, post, proxy, routed
+from tests.support.addon import log, proxy
 from tests.support.paths import ADDON
+from tests.support.routed_flows import UPSTREAMS, Routes, post, routed
 from toolmend.cli import Exit, main
 
 __all__ = ["log", "proxy", "routed"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.dialects.engine.test_markup_parser import Told
+from tests.support.markup import Told
 from toolmend.core.events import ToolCallDelta
 from toolmend.core.tools import Tools
 from toolmend.dialects.engine.parameters import MAX_VALUES

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.dialects.engine.test_markup_parser import VALUES, Told, cut
 from tests.patterns.gemini_text import gemini
 from tests.patterns.gemma import Q, functiongemma, gemma4, literal, stripped
+from tests.support.markup import VALUES, Told, cut
 from toolmend.core.events import ToolCallDelta, ToolCallEnd
 from toolmend.core.tools import Tools
 from toolmend.dialects import DIALECTS

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.dialects.engine.test_markup_parser import NAMES, TEXT, VALUES, cut
 from tests.patterns.gpt_oss import (
     CALL,
     CHANNEL,
@@ -28,6 +27,7 @@ from tests.patterns.gpt_oss import (
     said,
 )
 from tests.support.judges.chat import Choice, read
+from tests.support.markup import NAMES, TEXT, VALUES, cut
 from tests.support.streams import play, request, stream, tool
 from toolmend.dialects.engine.markup_parser import MAX_HELD
 from toolmend.pipeline.pipeline import Pipeline

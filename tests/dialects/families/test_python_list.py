@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.dialects.engine.test_markup_parser import TEXT, VALUES, Told, cut
 from tests.patterns.python_list import lfm2, listed, llama, olmo3
+from tests.support.markup import TEXT, VALUES, Told, cut
 from toolmend.core.events import ToolCallDelta, ToolCallEnd
 from toolmend.core.tools import Tools
 from toolmend.dialects import DIALECTS

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.pipeline.test_pipeline import UNTOUCHED
 from tests.support.cuts import cuts
 from tests.support.judges.chat import Answer, read
 from tests.support.streams import META, WEATHER, chunk, event, pieces, play, stream
+from tests.support.untouched_streams import UNTOUCHED
 from toolmend.config.settings import Settings, parse
 from toolmend.core.events import Finish, Frame, MessageEnd, ToolCallDelta, ToolCallStart
 from toolmend.pipeline.pipeline import Pipeline

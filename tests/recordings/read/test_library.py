@@ -3,35 +3,14 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.recording_folders import META, make
 from toolmend.recordings.read import library
 from toolmend.recordings.read.library import MAX_SMALL, Entry, NotFound, agent_of, entries, entry, find, newest
 
-META: dict[str, Any] = {
-    "format": 1,
-    "state": "complete",
-    "recorded_at": "2026-11-20T18:34:01.000+00:00",
-    "host": "openrouter.ai",
-    "provider": "openrouter",
-    "model": "moonshotai/kimi-k2.5",
-    "api": "chat",
-    "status": 200,
-    "stream": True,
-    "request_headers": [["User-Agent", "claude-cli/2.1.329 (external, cli)"]],
-    "rules": ["kimi_k2", "finish_reason"],
-    "settings": {"dialects": "auto"},
-}
 INDEX = '{"off":0,"len":10,"t_ms":0.000}\n{"off":10,"len":7,"t_ms":12.500}\n'
-
-
-def make(root: Path, name: str, meta: str | None = None, **more: Any) -> Path:
-    folder = root / name
-    folder.mkdir(parents=True)
-    (folder / "meta.json").write_text(json.dumps({**META, **more}) if meta is None else meta)
-    return folder
 
 
 def test_what_is_known(tmp_path: Path) -> None:

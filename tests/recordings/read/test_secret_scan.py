@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.secrets.test_echo_frames import message
+from tests.support.bedrock import message
 from tests.support.cuts import DEEP
 from tests.support.key_samples import SHAPES, token
 from tests.support.paths import FLOWS

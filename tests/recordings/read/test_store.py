@@ -13,7 +13,7 @@ import fsspec
 import httpx
 import pytest
 
-from tests.cli.commands.test_flows import no_settings, say  # noqa: F401  the fixture works by being here
+from tests.support.cli import no_settings, say  # noqa: F401  the fixture works by being here
 from tests.support.paths import ADDON
 from tests.support.recordings import META, in_events, keep
 from tests.support.stores import BOOM, Trying, emptied

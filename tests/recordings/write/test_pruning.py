@@ -1,7 +1,5 @@
 """What lies in a folder of recordings and may go from there; nothing else is touched."""
 
-import json
-import os
 import shutil
 import time
 from datetime import UTC, datetime, timedelta
@@ -9,26 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.prunable import DAY, NAME, make
 from toolmend.config.retention import Keep
-from toolmend.recordings.write.pruning import AT_LEAST, EVERY, LOOKS, OPEN, SHARE, Sweeper, remove, stored
+from toolmend.recordings.write.pruning import AT_LEAST, EVERY, LOOKS, SHARE, Sweeper, remove, stored
 
-OLD = time.time() - OPEN - 60
-DAY = "2026-11-01"
-NAME = "183401-openrouter-0f3c9a12"
 ALL = Keep(1)
-
-
-def make(root: Path, name: str = NAME, *, day: str = DAY, state: str | None = "complete", changed: float = OLD) -> Path:
-    """A recording of 2 files, last changed so long ago."""
-    folder = root / day / name
-    folder.mkdir(parents=True)
-    (folder / "upstream.sse").write_bytes(b"x" * 1000)
-    if state:
-        (folder / "meta.json").write_text(json.dumps({"state": state}))
-    for file in folder.iterdir():
-        os.utime(file, (changed, changed))
-    os.utime(folder, (changed, changed))
-    return folder
 
 
 def test_what_is_told_of_a_recording(tmp_path: Path) -> None:

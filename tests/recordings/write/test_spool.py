@@ -16,8 +16,9 @@ import pytest
 from mitmproxy import ctx
 from mitmproxy.test import taddons
 
-from tests.recordings.write.test_recorder import EXCHANGE, KEY, all_done, event, files, meta, record, wait_for
 from tests.support.paths import ADDON, ROOT
+from tests.support.recorder import EXCHANGE, KEY, all_done, event, files, meta, record, wait_for
+from tests.support.spool import URL, Worker
 from tests.support.stores import BOOM, Trying, emptied, failing, stored
 from toolmend.config.retention import Keep
 from toolmend.config.settings import Settings
@@ -25,29 +26,8 @@ from toolmend.config.store_url import StoreUrl
 from toolmend.proxy.lifecycle import ExchangeLifecycle
 from toolmend.recordings.read.library import entries
 from toolmend.recordings.write import spool as module
-from toolmend.recordings.write.recorder import LiveRecording, Recorder
+from toolmend.recordings.write.recorder import LiveRecording
 from toolmend.recordings.write.spool import FIRST, LONGEST, Spool, home, pause
-
-URL = StoreUrl("trying://bucket/team")
-
-
-class Worker:
-    """A recorder with a spool, as the addon has them."""
-
-    def __init__(self, url: StoreUrl = URL, keep: Keep = Keep()) -> None:  # noqa: B008  frozen
-        self.log: list[str] = []
-        self.spool = Spool(url, self.log.append)
-        assert self.spool.ready()
-        self.recorder = Recorder(self.spool.folder, self.log.append, keep, spool=self.spool)
-
-    def close(self) -> None:
-        self.recorder.close()
-        self.spool.close()
-
-    @property
-    def left(self) -> list[str]:
-        """Names of what waits."""
-        return [one.name for one in entries(self.spool.folder)]
 
 
 @pytest.fixture(autouse=True)
@@ -143,8 +123,8 @@ def test_what_was_left_is_taken_up_by_the_next(start: Callable[..., Worker]) -> 
 
 CRASHING = """
 import sys
-from tests.recordings.write.test_recorder import EXCHANGE, event, record
-from tests.recordings.write.test_spool import Worker
+from tests.support.recorder import EXCHANGE, event, record
+from tests.support.spool import Worker
 worker = Worker()
 recording = worker.recorder.start(EXCHANGE)
 recording.passed(event("half"), b"")
