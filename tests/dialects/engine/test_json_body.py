@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.engine.test_markup_parser import Told
+from tests.support.markup import Told
 from toolmend.core.tools import Tools
 
 TOOLS = Tools({"pick": {"properties": {"a": {"type": "string"}, "b": {"type": "integer"}, "d": {"type": "array"}, "o": {"type": "object"}}}})
