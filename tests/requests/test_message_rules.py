@@ -9,7 +9,7 @@ import pytest
 
 from toolmend.requests.edits import edit_of, edited
 from toolmend.requests.image_size import size_of
-from toolmend.requests.message_rules import kept
+from toolmend.requests.message_rules import with_rules
 from toolmend.requests.refusal_rules import RefusedRequest
 from toolmend.requests.refused import remedies
 from toolmend.requests.request_limits import quirks_for
@@ -69,7 +69,7 @@ RULES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("rules", "given", "wanted"), RULES, ids=[f"{index} {row[0]}" for index, row in enumerate(RULES)])
 def test_messages_keep_a_rule(rules: str, given: dict[str, Any], wanted: dict[str, Any]) -> None:
     before = json.dumps(given)
-    assert kept({"model": "m", **given}, rules.split()) == {"model": "m", **(wanted or given)}
+    assert with_rules({"model": "m", **given}, rules.split()) == {"model": "m", **(wanted or given)}
     assert json.dumps(given) == before
 
 

@@ -1,6 +1,6 @@
-"""The dialects, listed. A new one is a file beside this one and a line here.
+"""The list of dialects. A new one is a file in families/ and a line here.
 
-Where two begin with the same token, they are tried in this order; what follows the token decides.
+Dialects that begin with the same token are tried in this order; the text after the token decides.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,13 +50,13 @@ from .families.xml_call import XML_CALL, XML_MISSPELT
 __all__ = ["DIALECTS", "OPEN_JSON", "REASONING_TAGS", "STRICT", "Dialect"]
 
 REASONING_TAGS = reasoning_tags()
-"""No way to call, but named and read like one."""
+"""Not a form of calls, but it has a name and is parsed like a dialect."""
 
 OPEN_JSON: Sequence[Dialect] = (JSON_ARRAY, JSON_OBJECT, FENCE)
-"""What a model writes that was asked in its prompt to write JSON."""
+"""The forms of a model whose prompt asks for JSON (requests/prompted.py)."""
 
 STRICT: Sequence[Dialect] = (XML_CALL, MINIMAX_ARROW)
-"""What any model may write that misses its own markup: so strict that no profile has to expect it."""
+"""Forms that any model may write in place of its own markup, strict enough to be armed without a profile."""
 
 DIALECTS: Mapping[str, Dialect] = {
     dialect.name: dialect

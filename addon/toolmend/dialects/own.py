@@ -1,4 +1,4 @@
-"""Dialects that the user describes, as TagDialect and more: in `[[dialect]]` tables of the settings, or learnt from recordings.
+"""Dialects that the user describes in `[[dialect]]` tables of the settings, or that were learnt from recordings.
 
     <|tool_start|>read_file<|tool_args|>{"path": "a.md"}<|tool_stop|>          arguments = "json"
     <call tool="read_file"><arg key="path">a.md</arg></call>                   arguments = "parameters"
@@ -6,9 +6,8 @@
     TOOL: read_file\nPATH: a.md\nEND                                            arguments = "lines"
     <act>{"fn": "read_file", "with": {"path": "a.md"}}</act>                   arguments = "envelope"
 
-`{name}` in an end is the tool's name, `{key}` in a parameter's end is that of the parameter.
-
-Rule of this file: the engine's rules hold for them. They are `strict` unless they say otherwise: see strict_dialect.py.
+`{name}` in an end tag is the tool's name, `{key}` in a parameter's end tag is the parameter's name. Unless a dialect sets
+`strict` to false, it has the conditions of strict_dialect.py.
 """
 
 import re
@@ -37,20 +36,20 @@ NAME_PATTERN = r"(?P<name>[\w.:/-]+?)"
 """A tool's name, up to the separator."""
 
 MAX_HEAD = 256
-"""Characters between the beginning of a call and its arguments: a name, an id, a few tokens."""
+"""Characters between the begin tag of a call and its arguments: a name, an id, a few tokens."""
 
 MAX_VALUE = 256 * 1024
 """Characters of a value in an attribute or a line."""
 
 _BRACKETS = ("{", "[")
-"""Where an envelope begins with nothing in front of it."""
+"""Begin tags of bare envelopes."""
 
 _ATTRIBUTE = re.compile(r"""\s*([\w.:-]+)\s*=\s*("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')""", re.DOTALL)
 
 
 @value
 class Keys:
-    """The members of an envelope: what it calls the tool, its arguments, the call's id; and one around all of them."""
+    """Names of an envelope's members for the tool's name, the arguments and the call's id."""
 
     name: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
@@ -59,9 +58,13 @@ class Keys:
 
 @value
 class OwnDialect(TagDialect):
-    """`body`: how the arguments are written; `pattern`: the regex of what stands between `begin` and the separator.
+    """A user's dialect.
 
-    `keys`: of an envelope, where they are not those that all have. `strict`: more is asked of its calls.
+    Attributes:
+        body: The form of the arguments.
+        pattern: The regex for the text between the begin tag and the separator; it binds `name`.
+        keys: Names of an envelope's members, if they differ from the usual ones.
+        strict: Whether calls must meet the conditions of strict_dialect.py.
     """
 
     body: Arguments = "json"
@@ -86,10 +89,10 @@ class OwnDialect(TagDialect):
         return self.body not in ("json", "envelope")
 
     def ends_of(self, text: str, name: str) -> tuple[str, ...]:
-        """What ends the element that a text begins with, if a call of this tool stands in it."""
+        """The end tags of the element (wrapper or call) that the text begins with."""
         if self.wrapper.begin and text.startswith(self.wrapper.begin) and self.wrapper.end:
             return self.wrapper.end
-        return named(self.call.end, name)
+        return with_tool_name(self.call.end, name)
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
@@ -128,7 +131,7 @@ class OwnDialect(TagDialect):
         return replace(form, ids=keys.id) if keys.id else form
 
     def _name(self, reader: "MarkupParser") -> Reading[str | None]:
-        """Reads what stands between the beginning of a call and its arguments."""
+        """Parses the text between the begin tag of a call and its arguments. Returns the tool's name."""
         scanner = reader.scanner
         pattern = head(self.pattern, self.call.separator)
         while True:
@@ -145,7 +148,7 @@ class OwnDialect(TagDialect):
         def commit() -> None:
             reader.start(self, reader.new_id(), name)
 
-        ends = named(self.call.end, name)
+        ends = with_tool_name(self.call.end, name)
         call = replace(self.call, end=ends)
         match self.body:
             case "json":
@@ -164,7 +167,7 @@ class OwnDialect(TagDialect):
     def _parameters(
         self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]
     ) -> Reading[bool]:
-        """Reads parameters up to the end of the call, which stays."""
+        """Parses parameters up to the end tag of the call, without consuming that tag."""
         scanner = reader.scanner
         given: dict[str, str] = {}
         while True:
@@ -181,7 +184,7 @@ class OwnDialect(TagDialect):
         return _emit_call(reader, name, given, commit)
 
     def _key(self, reader: "MarkupParser", name: str) -> Reading[str | None]:
-        """Reads the tag of a parameter that the tool declares."""
+        """Parses the tag of a declared parameter. Returns its name."""
         scanner, tag = reader.scanner, self.parameter
         if not (yield from scanner.literal(tag.begin)):
             return None
@@ -192,7 +195,7 @@ class OwnDialect(TagDialect):
         return match["name"] if (yield from scanner.literal(tag.separator)) else None
 
     def _value(self, reader: "MarkupParser", name: str, key: str, ends: tuple[str, ...]) -> Reading[str | None]:
-        """Reads a value and its end: the first that another parameter, or the end of the call, follows (R4)."""
+        """Parses a value and its end tag: the first one that another parameter, or the end of the call, follows (R4)."""
         scanner = reader.scanner
         closers = tuple(end.replace("{key}", key) for end in self.parameter.end)
         begin = scanner.pos - scanner.start
@@ -209,18 +212,18 @@ class OwnDialect(TagDialect):
             scanner.pos = at
             end = at - scanner.start
             if (yield from scanner.literal(closers)):
-                behind = scanner.pos - scanner.start
+                after = scanner.pos - scanner.start
                 yield from scanner.blanks()
                 follows = bool((yield from scanner.ahead(ends))) or (yield from self._key(reader, name)) is not None
                 if follows:
-                    scanner.pos = scanner.start + behind
+                    scanner.pos = scanner.start + after
                     return _trimmed(scanner.text[scanner.start + begin : scanner.start + end])
             scanner.pos = scanner.start + end + 1
 
     def _attributes(
         self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]
     ) -> Reading[bool]:
-        """Reads `key="value"` up to the end of the tag, which stays."""
+        """Parses `key="value"` up to the end of the tag, without consuming that end."""
         scanner = reader.scanner
         given: dict[str, str] = {}
         while True:
@@ -242,7 +245,7 @@ class OwnDialect(TagDialect):
         return _emit_call(reader, name, given, commit)
 
     def _lines(self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]) -> Reading[bool]:
-        """Reads `key: value`, a line or more each, up to the end, which stays; without an end, up to an empty line."""
+        """Parses `key: value`, one or more lines each, up to the end tag, which is not consumed, or up to an empty line."""
         scanner = reader.scanner
         known = {key.casefold(): key for key in reader.tools.properties(name)}
         given: dict[str, list[str]] = {}
@@ -272,7 +275,7 @@ class OwnDialect(TagDialect):
         return _emit_call(reader, name, {key: "\n".join(lines).rstrip("\n") for key, lines in given.items()}, commit)
 
     def _key_of(self, line: str, known: dict[str, str]) -> tuple[str, str] | None:
-        """The declared parameter that a line begins with, and what follows it."""
+        """The declared parameter at the beginning of a line, and the text after it."""
         text = line.lstrip()
         if self.parameter.begin:
             begin = next((begin for begin in self.parameter.begin if text.startswith(begin)), None)
@@ -287,7 +290,7 @@ class OwnDialect(TagDialect):
 
 
 class _Elements(Values):
-    """Parameters whose end may be named after them."""
+    """Parameters whose end tag may contain the parameter's name."""
 
     def read(self, name: str, string: str | None) -> Reading[bool]:
         tag = self._tag
@@ -299,7 +302,7 @@ class _Elements(Values):
 
 
 def _line(reader: "MarkupParser") -> Reading[str | None]:
-    """Reads a line, which may be the last; None at the end of the text, or where it is too long."""
+    """Parses a line; None at the end of the text, or if the line is too long."""
     scanner = reader.scanner
     begin = scanner.pos - scanner.start
     while True:
@@ -317,7 +320,7 @@ def _line(reader: "MarkupParser") -> Reading[str | None]:
 
 
 def _emit_call(reader: "MarkupParser", name: str, given: dict[str, str], commit: Callable[[], None]) -> bool:
-    """Tells a call of values that are texts, as its tool wants them."""
+    """Emits a call whose values are texts, converted to the types of the tool's schema."""
     schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
     texts = (
         f"{json_text.quote(key)}: {to_json(text, types_of(properties.get(key), schema))}" for key, text in given.items()
@@ -329,7 +332,7 @@ def _emit_call(reader: "MarkupParser", name: str, given: dict[str, str], commit:
 
 
 def _trimmed(text: str) -> str:
-    """A value without the line ends that only set it apart from its tags."""
+    """A value without the line ends next to its tags."""
     if text.startswith(("\n", "\r\n")):
         return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
     return text
@@ -345,24 +348,24 @@ def _unquoted(text: str) -> str:
     return inner.replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") if "&" in inner else inner
 
 
-def named(ends: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Ends with the tool's name in them."""
+def with_tool_name(ends: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """The end tags with the tool's name in place of `{name}`."""
     return tuple(end.replace("{name}", name) for end in ends)
 
 
 @lru_cache(256)
 def head(pattern: str, separators: tuple[str, ...]) -> re.Pattern[str]:
-    """What stands between the beginning of a call and its arguments."""
-    behind = "|".join(re.escape(one) for one in sorted(separators, key=len, reverse=True))
-    return re.compile(rf"[ \t\r\n]*{pattern}(?:{behind})" if separators else rf"[ \t\r\n]*{pattern}(?=[\s{{<>]|$)")
+    """The regex for the text between the begin tag of a call and its arguments."""
+    alternatives = "|".join(re.escape(separator) for separator in sorted(separators, key=len, reverse=True))
+    return re.compile(rf"[ \t\r\n]*{pattern}(?:{alternatives})" if separators else rf"[ \t\r\n]*{pattern}(?=[\s{{<>]|$)")
 
 
 @lru_cache(256)
-def looked_for(dialect: OwnDialect) -> Dialect:
-    """The dialect as the engine has it."""
+def engine_dialect(dialect: OwnDialect) -> Dialect:
+    """The dialect for the engine: a StrictDialect if it is strict."""
     return StrictDialect(dialect, dialect.place) if dialect.strict else dialect
 
 
 def own_of(rows: Sequence[OwnDialect], names: Sequence[str] | None) -> list[Dialect]:
-    """Those of the user's dialects that are looked for: all of them, or those that are named."""
-    return [looked_for(row) for row in rows if names is None or row.name in names]
+    """The armed dialects of the user: all of them, or those in `names`."""
+    return [engine_dialect(row) for row in rows if names is None or row.name in names]

@@ -24,7 +24,7 @@ from ..core.tools import Tools
 from ..dialects.engine.emitter import ContentSpan, Op, ReasoningSpan
 from ..dialects.engine.markup_parser import MarkupParser
 from ..dialects.engine.opener_index import opener_index
-from ..dialects.own import OwnDialect, looked_for
+from ..dialects.own import OwnDialect, engine_dialect
 from ..pipeline.suspects import without_code
 from .harmless import texts as harmless_texts
 
@@ -92,7 +92,7 @@ def learn(samples: Sequence[Sample], name: str = "learnt") -> dict[str, Any]:
 
 def played(dialect: OwnDialect, text: str, tools: Tools) -> tuple[list[tuple[str, Any]], str]:
     """Returns the calls that a dialect finds in a text, and the remaining text."""
-    reader = MarkupParser(opener_index((looked_for(dialect),)), tools, 0, lambda: "call", lambda _: None, whole=True)
+    reader = MarkupParser(opener_index((engine_dialect(dialect),)), tools, 0, lambda: "call", lambda _: None, whole=True)
     ops = [*reader.feed(text), *reader.close()]
     return _read(ops, text)
 

@@ -168,7 +168,7 @@ def edited(request: Mapping[str, Any], edits: Iterable[Edit], notes: list[str]) 
 def _applied(edit: Edit, request: dict[str, Any]) -> Any:
     if edit.do != "rules":
         return _at(request, _names(edit.path), edit, 0)
-    kept = message_rules.kept(request, edit.with_) if edit.path in request else request
+    kept = message_rules.with_rules(request, edit.with_) if edit.path in request else request
     return kept if kept != request else request
 
 

@@ -1,13 +1,13 @@
-"""Rules that an upstream has for the messages of a request in the client's own API, where it refused one that breaks them.
+"""Applies an upstream's rules for messages to requests within one API, after the upstream refused one that breaks them.
 
-    user_last        the last message is the user's: a text that asks to continue follows an assistant's
-    no_blank         no text is empty or white space alone
-    system_first     what the system says later on is the user's text
-    json_word        the format json_object has the word in the prompt
-    images_100       at most as many images, the newest; image_bytes_5242880 and image_pixels_2000: each as small
+    user_last        the last message is the user's: a text that asks to continue follows an assistant message
+    no_blank         no text is empty or only white space
+    system_first     later system messages become the user's text
+    json_word        the prompt has the word JSON for the format json_object
+    images_100       at most 100 images, the newest; image_bytes_5242880 and image_pixels_2000 limit the size of each
 
-A rule adds a text or puts one in the place of an image or of nothing; no message goes, and no text that says something.
-A request that keeps the rule is returned as it is. Each API has its own form: Chat Completions, Messages, Responses.
+A rule adds a text, or replaces an image or an empty text; no message and no other text is removed. A request that meets the rule
+is returned unchanged. Chat Completions, Messages and Responses are supported.
 """
 
 import re
@@ -30,21 +30,21 @@ _HEAD = 256 * 1024
 
 
 def is_rule(word: str) -> bool:
-    """Whether it is the name of a rule."""
+    """Whether a word is the name of a rule."""
     return _RULE.fullmatch(word) is not None
 
 
-def kept(request: Mapping[str, Any], rules: Sequence[str]) -> dict[str, Any]:
-    """Returns the request as the rules demand; what changes is copied."""
+def with_rules(request: Mapping[str, Any], rules: Sequence[str]) -> dict[str, Any]:
+    """Returns the request with the rules applied; changed parts are copied."""
     key = "input" if "input" in request else "messages"
     given = request.get(key)
     if not isinstance(given, list) or not all(isinstance(message, dict) for message in given):
         return dict(request)
     changed = dict(request)
     for rule in rules:
-        name, _, most = rule.rpartition("_")
-        if most.isdigit():
-            changed[key] = _with_images(changed[key], name, int(most))
+        name, _, limit = rule.rpartition("_")
+        if limit.isdigit():
+            changed[key] = _with_images(changed[key], name, int(limit))
         else:
             changed = _RULES[rule](changed, key)
     return changed
@@ -103,17 +103,17 @@ def _system_first(request: Object, key: str) -> Object:
     count = next((at for at, message in enumerate(messages) if message.get("role") not in _OF_SYSTEM), len(messages))
     if key == "messages" and "system" in request:
         count = 0
-    made = [_joined(messages[:count])] if count > 1 else list(messages[:count])
-    waiting: list[Object] = []  # results follow their calls at once
+    ordered = [_joined(messages[:count])] if count > 1 else list(messages[:count])
+    waiting: list[Object] = []  # reminders, held until after the results, which directly follow their calls
     for message in messages[count:]:
         if message.get("role") in _OF_SYSTEM:
             waiting.append(_reminder(message))
             continue
         if message.get("role") != "tool" and message.get("type") != "function_call_output":
-            made += waiting
+            ordered += waiting
             waiting = []
-        made.append(message)
-    return {**request, key: [*made, *waiting]}
+        ordered.append(message)
+    return {**request, key: [*ordered, *waiting]}
 
 
 def _joined(messages: Sequence[Object]) -> Object:
@@ -122,7 +122,7 @@ def _joined(messages: Sequence[Object]) -> Object:
         return {**messages[0], "content": "\n\n".join(contents)}  # type: ignore[arg-type]
     kind = next(part["type"] for content in contents if isinstance(content, list) for part in content if "type" in part)
     parts = [content if isinstance(content, list) else [{"type": kind, "text": content or ""}] for content in contents]
-    return {**messages[0], "content": [part for one in parts for part in one]}
+    return {**messages[0], "content": [part for content in parts for part in content]}
 
 
 def _reminder(message: Object) -> Object:
@@ -137,9 +137,9 @@ def _reminder(message: Object) -> Object:
 
 
 def _json_word(request: Object, key: str) -> Object:
-    form = request.get("response_format") or (request.get("text") or {}).get("format") or {}
-    said = (*request[key], request.get("instructions"))
-    if form.get("type") != "json_object" or "json" in str(said).lower():
+    format_ = request.get("response_format") or (request.get("text") or {}).get("format") or {}
+    prompt = (*request[key], request.get("instructions"))
+    if format_.get("type") != "json_object" or "json" in str(prompt).lower():
         return request
     if key == "input":
         return {**request, "instructions": f"{request.get('instructions') or ''}\n\n{AS_JSON}".strip()}
@@ -161,23 +161,23 @@ _RULES: Mapping[str, Callable[[Object, str], Object]] = {
 # images
 
 
-def _with_images(messages: list[Any], name: str, most: int) -> list[Any]:
+def _with_images(messages: list[Any], name: str, limit: int) -> list[Any]:
     images = list(_images(messages))
     if name == "images":
-        gone = images[: max(len(images) - most, 0)]
-        why = f"at most {most} images"
+        gone = images[: max(len(images) - limit, 0)]
+        why = f"at most {limit} images"
     elif name == "image_bytes":
-        gone = [image for image in images if len(_data(image)) * 3 // 4 > most]
-        why = f"images of at most {most} bytes"
+        gone = [image for image in images if len(_data(image)) * 3 // 4 > limit]
+        why = f"images of at most {limit} bytes"
     else:
-        gone = [image for image in images if max(_pixels(image)) > most]
-        why = f"images of at most {most} pixels a side"
-    known = {id(image) for image in gone}
-    return [_without_images(message, known, NO_IMAGE.format(why)) for message in messages] if known else messages
+        gone = [image for image in images if max(_pixels(image)) > limit]
+        why = f"images of at most {limit} pixels a side"
+    gone_ids = {id(image) for image in gone}
+    return [_without_images(message, gone_ids, NO_IMAGE.format(why)) for message in messages] if gone_ids else messages
 
 
 def _images(node: Any) -> Iterator[Object]:
-    """The blocks of images in messages and results of tools, the oldest first."""
+    """The image blocks in messages and tool results, the oldest first."""
     for entry in node if isinstance(node, list) else ():
         if not isinstance(entry, dict):
             continue
@@ -189,7 +189,7 @@ def _images(node: Any) -> Iterator[Object]:
 
 
 def _data(image: Object) -> str:
-    """The base64 of an image; empty for one that is at a URL or is a file."""
+    """The base64 of an image; empty for a URL or a file."""
     source, url = image.get("source"), image.get("image_url")
     if isinstance(source, dict) and isinstance(data := source.get("data"), str):
         return data
@@ -206,14 +206,14 @@ def _pixels(image: Object) -> tuple[int, int]:
 
 
 def _without_images(node: Object, gone: set[int], note: str) -> Object:
-    made = node
+    changed = node
     for key in ("content", "output"):
         parts = node.get(key)
         if isinstance(parts, list):
             kind = "input_text" if any(isinstance(part, dict) and part.get("type") == "input_image" for part in parts) else "text"
             new = [{"type": kind, "text": note} if id(part) in gone else _inside(part, gone, note) for part in parts]
-            made = {**made, key: new} if new != parts else made
-    return made
+            changed = {**changed, key: new} if new != parts else changed
+    return changed
 
 
 def _inside(part: Any, gone: set[int], note: str) -> Any:

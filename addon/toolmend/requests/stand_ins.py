@@ -1,26 +1,26 @@
-"""The texts that stand for what a conversation lacks and an upstream demands. Always the same, so that a prompt's cache holds."""
+"""Texts in place of something that an upstream requires and a conversation lacks. They are constant, for the prompt cache."""
 
 ERROR = "Error: "
-"""Begins the result of a call that failed, where the API has no flag for it."""
+"""Prefix of the result of a failed call, in APIs without a flag for that."""
 
 NO_RESULT = "there is no result of this call."
 
 EMPTY_RESULT = "(The tool gave nothing.)"
-"""Z.ai takes no empty message (code 1214)."""
+"""Z.ai refuses an empty message (code 1214)."""
 
 EMPTY = "(The message is empty.)"
 
 BEGINNING = "(The beginning is left out.)"
-"""The user's first message, if the assistant speaks first, as where a client cut the conversation: Messages refuses it
-(langchain4j#940, chatbot-ui#1656). It refuses a system alone, too (langchain#30764)."""
+"""User message before a leading assistant message, as when a client cut the conversation: Messages refuses such a request
+(langchain4j#940, chatbot-ui#1656). It refuses a request with only a system prompt as well (langchain#30764)."""
 
 CONTINUE = "(Go on exactly where your last message ends.)"
-"""The user's last message, if the assistant's is to be continued, where an upstream wants the user to speak last."""
+"""User message after an assistant message to continue, for upstreams that require a user message at the end."""
 
 REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 """A later message of the system, as the user's text."""
 
 AS_JSON = "Answer with one JSON object, and nothing else."
-"""Asks for the format json_object, and has the word that OpenAI and DeepSeek demand for it."""
+"""Asks for the format json_object, with the word JSON that OpenAI and DeepSeek require for it."""
 
 NO_IMAGE = "[An image is left out: this upstream takes {}.]"

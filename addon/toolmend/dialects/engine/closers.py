@@ -74,7 +74,7 @@ class Closer:
 
 
 def read_closer(scanner: Scanner, names: tuple[str, ...], ends: tuple[str, ...] = ()) -> Reading[Closer | None]:
-    """Parses a closing tag in any spelling at the scanner's position; None, without moving the scanner, if there is none.
+    """Parses a closing tag in any spelling; returns None, without moving the scanner, for anything else.
 
     Args:
         scanner: The scanner.
@@ -147,7 +147,7 @@ def _named_with(name: str, other: str) -> str:
 
 @lru_cache(4096)
 def element_of(name: str) -> str:
-    """The element for a name or its damaged spelling; "" if there is none."""
+    """The element for a name or its damaged spelling; "" for any other name."""
     name = name.lower()
     if name in ELEMENTS:
         return name

@@ -1,10 +1,12 @@
-"""What the text before a place says about it: is it the beginning of a line, of the message, is it quoted code?
+"""The Markdown context after the emitted text: beginning of a line, beginning of the message, or quoted code.
 
-Rule of this file: it is told of text once that text is decided, in order and in any pieces, and keeps a handful of numbers.
-Code is what Markdown makes code: a fence of three or more backticks or tildes at the beginning of a line, and a span between
-equally many backticks. A span is taken to end with its line, since a stream cannot tell whether it will be closed. A fence may
-begin within a quotation or a list item, and is over where the quotation is. Four blanks in front of a fence: it is one in a list
-item at most, and over where a line begins further left. In a fence, one with a language begins another (models nest them).
+Text is fed once it is emitted, in order, in pieces of any size; the state has constant size.
+
+1. Code is a fence of three or more backticks or tildes at the beginning of a line, or a span between equally many backticks.
+2. A span ends with its line, because a stream does not show whether it will be closed.
+3. A fence may begin in a quotation or list item, and ends with the quotation.
+4. A fence after four blanks counts only in a list item, and ends where a line begins further left.
+5. A fence with a language inside a fence begins a nested one (models nest them).
 """
 
 import re
@@ -13,24 +15,24 @@ import string
 _RUNS = re.compile(r"`+|~+")
 
 _WITHIN = re.compile(r"[ \t]*(?:>[ \t]*|(?:[-*+]|\d{1,9}[.)])[ \t]+)*")
-"""What a line of a quotation or of a list begins with."""
+"""The beginning of a line in a quotation or list."""
 
 _MAY_BE_WITHIN = re.compile(rf"{_WITHIN.pattern}(?:[-*+]|\d{{1,9}}[.)]?)?")
 INDENTED = 4
-"""Columns in front of a fence from which on it is one only in a list item."""
+"""Columns before a fence from which on it counts only in a list item."""
 
 MAX_WITHIN = 32
-"""Characters of it: three lists within one another have less."""
+"""Characters of such a beginning; three nested lists have fewer."""
 
 TAIL = 32
-"""Characters of text that are kept: the longest wrapper has 26."""
+"""Last characters of the text that are kept; the longest wrapper has 26."""
 
 WORD = frozenset(string.ascii_letters + string.digits + "_")
-"""What a word goes on with. Chinese has no blanks between words, so its characters are none of these."""
+"""Characters that continue a word. Chinese has no blanks between words, so its characters do not count."""
 
 
 class MarkdownContext:
-    """The place behind the text so far."""
+    """The context after the text so far."""
 
     __slots__ = (
         *("_before", "_end", "_fence", "_fence_size", "_indented", "_line", "_nested", "_offset", "_quoted", "_run"),
@@ -38,32 +40,32 @@ class MarkdownContext:
     )
 
     def __init__(self) -> None:
-        self.line_start = True  # nothing but blanks since the line began
-        self.message_start = True  # nothing but blanks at all
+        self.line_start = True  # only blanks since the line began
+        self.message_start = True  # only blanks so far
         self._end = ""  # the last character
-        self._tail = ""  # the last ones, as many as a wrapper and the blanks after it have
-        self._fence = ""  # the character of an open fence, and how many of it
+        self._tail = ""  # the last TAIL characters
+        self._fence = ""  # the character of the open fence, and its count
         self._fence_size = 0
-        self._offset = 0  # the columns in front of it
-        self._indented = False  # they are blank, and more than a fence has outside of a list
-        self._nested = 0  # how many fences are open in it
-        # the fence that the one in this line may have ended, if no word follows
+        self._offset = 0  # columns before the fence
+        self._indented = False  # these are blank, and at least INDENTED
+        self._nested = 0  # number of fences open inside it
+        # the fence that the one on this line ends, if no language follows
         self._before: tuple[str, int, bool, bool, int] | None = None
-        self._quoted = False  # it is in a quotation
-        self._line: str | None = ""  # the line so far, while it is only what one of a quotation or a list begins with
-        self._span = 0  # how many backticks opened the span that is open
-        self._run = ""  # the run of backticks or tildes that the text ends with
+        self._quoted = False  # the fence is in a quotation
+        self._line: str | None = ""  # the line so far, while it may be the beginning of one in a quotation or list
+        self._span = 0  # backticks of the open span
+        self._run = ""  # the character of the backticks or tildes at the end of the text, and their count
         self._run_size = 0
 
     def text(self, text: str) -> None:
-        """Text was decided to be text."""
+        """Feeds text that was emitted."""
         at = 0
         self._end = text[-1:]
         self._tail = (self._tail + text)[-TAIL:]
         if "`" in text or "~" in text:
             if text[0] != self._run:
                 self._end_run()
-            if not (self._run or "```" in text or "~~~" in text):  # then no fence, and of the lines only the last one counts
+            if not (self._run or "```" in text or "~~~" in text):  # without a fence, only the last line counts
                 before, newline, text = text.rpartition("\n")
                 if newline:
                     self._plain(before + newline)
@@ -80,7 +82,7 @@ class MarkdownContext:
             self._plain(text[at:] if at else text)
 
     def _plain(self, text: str) -> None:
-        """Text without backticks and tildes, or with lines of them that are over."""
+        """Feeds text without backticks and tildes, or with ones on earlier lines only."""
         if self._run:
             self._end_run()
         if self._before:
@@ -102,7 +104,7 @@ class MarkdownContext:
             self.line_start = bool(line) and not text[line:].strip()
 
     def markup(self) -> None:
-        """A call stood here: what follows it begins a line, as far as calls are concerned."""
+        """Feeds a call or other dropped markup: the text after it begins a line, as far as calls are concerned."""
         self._end_run()
         self._end = self._tail = ""
         self._line = ""
@@ -110,27 +112,27 @@ class MarkdownContext:
         self._span = 0
 
     def extends_run(self, character: str) -> bool:
-        """Whether this character goes on the run of backticks or tildes that the text ends with."""
+        """Whether a character continues the run of backticks or tildes at the end of the text."""
         return character == self._run
 
     @property
     def line_begins(self) -> bool:
-        """Whether a line begins here, without a blank in front."""
+        """Whether a line begins here, without a blank before it."""
         return self._end in ("", "\n")
 
     @property
     def in_word(self) -> bool:
-        """Whether a letter that follows goes on a word."""
+        """Whether a letter here would continue a word."""
         return self._end in WORD
 
     @property
     def indented(self) -> bool:
-        """Whether so many blanks stand in front of it in its line that it is code, or the text of a list item."""
+        """Whether the line begins with enough blanks for indented code or the text of a list item."""
         return self.line_start and self._end in (" ", "\t") and (self._line is None or _columns(self._line) >= INDENTED)
 
     @property
     def glued(self) -> bool:
-        """Whether the next character stands right behind another one."""
+        """Whether the last character is neither blank nor markup."""
         return bool(self._end) and not self._end.isspace()
 
     @property
@@ -139,23 +141,23 @@ class MarkdownContext:
         return self._end
 
     def after(self, literals: tuple[str, ...]) -> bool:
-        """Whether one of these stands before the next character, as text, with nothing but blanks between."""
+        """Whether the text ends with one of these literals, apart from blanks."""
         return self._tail.rstrip().endswith(literals)
 
     @property
     def in_code(self) -> bool:
-        """Whether the next character is quoted code."""
+        """Whether the next character is in quoted code."""
         return self.in_fence or bool(self._span)
 
     @property
     def in_fence(self) -> bool:
-        """Whether it is code in a fence."""
+        """Whether the next character is in a fence."""
         self._end_run()
         return bool(self._fence) and not self._is_outdented
 
     @property
     def _is_outdented(self) -> bool:
-        """Whether what follows, if it is no blank, stands further left than an indented fence may."""
+        """Whether a next character that is not blank would end an indented fence, as it is too far left."""
         return self._indented and self.line_start and self._line is not None and _columns(self._line) < INDENTED // 2
 
     def _end_run(self) -> None:
@@ -190,7 +192,7 @@ class MarkdownContext:
                 self._span = 0
 
     def _read_language(self, text: str) -> None:
-        """A word after a fence within a fence: that begins another."""
+        """Begins a nested fence if a language follows a fence inside a fence."""
         line, newline, _ = text.partition("\n")
         if line.strip() and self._before:
             self._fence, self._fence_size, self._indented, self._quoted, nested = self._before
@@ -199,7 +201,7 @@ class MarkdownContext:
             self._before = None
 
     def _leave_item(self, text: str) -> None:
-        """Whether a line ends the list item that an indented fence stands in."""
+        """Ends an indented fence where a line ends its list item."""
         before = self._line
         for line in text.split("\n"):
             code = line.lstrip(" \t\r")
@@ -207,10 +209,10 @@ class MarkdownContext:
             if at_start and _columns((before or "") + line[: len(line) - len(code)]) < INDENTED // 2:
                 self._fence = ""
                 return
-            before = ""  # of the next line
+            before = ""  # the next line begins
 
     def _leave_quotation(self, text: str) -> None:
-        """Whether a line that is no part of the quotation ends the fence in it."""
+        """Ends a fence in a quotation where a line is not part of the quotation."""
         begins = self._line is not None and not self._line.strip()
         *lines, last = text.split("\n")
         for line in lines:
@@ -223,5 +225,5 @@ class MarkdownContext:
 
 
 def _columns(text: str) -> int:
-    """How far to the right what follows a text stands; a tab counts as four."""
+    """The column after a text; a tab counts as four."""
     return len(text) + 3 * text.count("\t")

@@ -74,7 +74,7 @@ class Values(ValueText):
         self._sent = False  # whether arguments have been emitted
 
     def next_header(self) -> Reading[tuple[str, str | None] | None]:
-        """The name and type in the next parameter's tag, after unmatched closing tags; None if there is no more parameter."""
+        """The name and type in the next parameter's tag, after unmatched closing tags; None after the last parameter."""
         scanner = self._reader.scanner
         if self.given:
             yield from self.stray()

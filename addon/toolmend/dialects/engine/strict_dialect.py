@@ -1,11 +1,11 @@
-"""Ambiguous dialects for models of which nothing is known: an alias, a gateway, a model that is new.
+"""Strict variants of ambiguous dialects, for models without a profile: an alias, a gateway, a new model.
 
     <tool_call>\\n{"name": "read_file", "arguments": {"path": "a.md"}}\\n</tool_call>        from `my-model`
 
-1. A call is read to its end before it counts: by the exact name of an offered tool, with arguments that fit its schema, at the
-   beginning of a line, outside of code, and with the end that the dialect has for it.
-2. JSON in the open, in a fence or not, must be the whole message.
-3. What is no call in any of these ways stays as it is, and whatever else may begin there is looked for as before.
+1. A call is parsed to its end before it counts. It needs the exact name of an offered tool, arguments that fit the schema, and
+   the dialect's end tag, and must begin a line outside code.
+2. Bare JSON, with or without a fence, must be the whole message.
+3. Anything else stays text, and other dialects are tried on it.
 """
 
 import re
@@ -25,14 +25,19 @@ if TYPE_CHECKING:
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
 
 MAX_CALLS = 64
-"""Calls in one wrapper that are read."""
+"""Calls in one wrapper that are parsed."""
+
 
 @value
 class StrictDialect:
-    """A dialect, with more asked of its calls. `ends`: what must stand behind them, where it is no TagDialect.
+    """A dialect with additional conditions for its calls.
 
-    `only`: those of its openers that count, if not all do. `around`: openers that stand around a call of it; where one of them is
-    text, as it stands within a line, the call is text, too.
+    Attributes:
+        dialect: The dialect.
+        place: See Dialect.
+        ends: The end tags that must follow the calls, if the dialect is not a TagDialect.
+        only: The openers that count; empty: all.
+        around: Openers of wrappers. After a wrapper that is text, such as one within a line, the call is text as well.
     """
 
     dialect: Dialect
@@ -84,12 +89,12 @@ class StrictDialect:
         found = yield from self._certain(reader)
         if found:
             reader.emit_attempts(found)
-        else:  # a part of it is no call, either
+        else:  # no part of the refused text is a call
             reader.refused = begin, max(scanner.place, end if first == begin else 0)
         return bool(found)
 
     def _certain(self, reader: "MarkupParser") -> Reading[list["Attempt"]]:
-        """Reads calls; returns none of them if there is a doubt."""
+        """Parses calls; returns an empty list if one of them is not certain."""
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
         found = yield from reader.attempt(self._calls(reader))
@@ -103,7 +108,7 @@ class StrictDialect:
         return found
 
     def _calls(self, reader: "MarkupParser") -> Reading[bool]:
-        """Reads calls up to the end of what they stand in. Whether that was there."""
+        """Parses calls up to the end of the element around them. Returns whether that end was there."""
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
         for _ in range(MAX_CALLS):
@@ -127,35 +132,35 @@ class StrictDialect:
 
     @property
     def _in_tags(self) -> bool:
-        """Whether arguments are no JSON, whose brackets could be mended."""
+        """Whether the arguments are in tags, not in JSON with brackets that could have been mended."""
         return isinstance(self.dialect, TagDialect) and self.dialect.in_tags
 
     @property
     def _ends_apart(self) -> bool:
-        """Whether what ends an element may look like what ends the call in it."""
+        """Whether the end tag of a wrapper may look like that of the call in it."""
         return isinstance(self.dialect, TagDialect) and self.dialect.arguments == "envelope"
 
     @property
     def inner_openers(self) -> tuple[str, ...]:
-        """What the next call in a wrapper begins with."""
+        """The openers of the next call in a wrapper."""
         return self.dialect.call.begin if isinstance(self.dialect, TagDialect) else ()
 
     def _ends(self, text: str, name: str) -> tuple[str, ...]:
-        """What ends the element that a text begins with: one of these must be there. Empty where the calls show their end."""
+        """The end tags of the element that the text begins with, one of which is required; empty if calls need none."""
         if not isinstance(self.dialect, TagDialect):
             return self.ends
         return self.dialect.ends_of(text, name)
 
 
 def _is_certain(reader: "MarkupParser", call: "Attempt", text: str) -> bool:
-    """Whether nothing speaks against a call; `text` is where it stood."""
+    """Whether a call meets all conditions; `text` is its markup."""
     tools = reader.tools
-    prefixed = f"functions.{call.name}"  # which is read as the name, but is not the exact one
+    prefixed = f"functions.{call.name}"  # accepted as the name elsewhere, but not exact
     return call.ended and tools.suits(call.name, call.arguments) and (prefixed not in text or prefixed in tools.schemas)
 
 
 def is_balanced(text: str) -> bool:
-    """Whether every bracket outside of strings is closed: where one is missing the model may have been about to go on."""
+    """Whether every bracket outside strings is closed; with an open one, the model may not have finished."""
     depth = 0
     for match in _BRACKETS.finditer(text):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match.group(), 0)
@@ -169,9 +174,9 @@ FOR_UNKNOWN_MODELS: Mapping[str, Dialect] = {
         name: StrictDialect(DIALECTS[name])
         for name in ("qwen3_coder", "qwen3_named", "hermes", "glm")
     },
-    # half of a tag would have every text wait that ends in a `t`
+    # without the opener `tool_call>`: every text that ends in a `t` would be held for it
     "hermes_openerless": StrictDialect(DIALECTS["hermes_openerless"], only=("{", "["), around=DIALECTS["hermes"].openers),
     "json_tools": StrictDialect(DIALECTS["json_tools"], ends=DIALECTS["json_tools"].closers),
     **{name: StrictDialect(DIALECTS[name], "message") for name in _WHOLE_MESSAGES},
 }
-"""The ambiguous dialects that models are known to write whatever they are called."""
+"""Rule name → ambiguous dialect, for models without a profile."""

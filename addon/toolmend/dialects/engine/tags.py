@@ -186,7 +186,7 @@ class TagDialect:
         return None
 
     def _residue(self, scanner: Scanner) -> Reading[bool]:
-        """Skips other tokens between a name and its separator (R2), if an object follows; otherwise there is no call."""
+        """Skips other tokens between a name and its separator (R2). Returns whether an object follows, so that this is a call."""
         residue = yield from scanner.run(_RESIDUE, MAX_HEADER)
         found = openers((*self.call.separator, *self.openers, *self.closers)).search(residue or "")
         if not residue or found is None or found.group() not in self.call.separator:

@@ -1,16 +1,17 @@
-"""The text of a parameter's value: everything up to the tag that ends it, whatever became of that tag.
+"""Finds the end of a parameter's value, also where the closing tag is damaged or missing.
 
     <parameter=path>a.md</parameter>      <parameter=path>a.md</paramter></function>      <parameter=path>a.md<parameter=limit>
 
-1. A value ends at its own closing tag if what follows can follow a parameter (R4, dialect-rules.md), so a file may hold them.
-2. Any other closing tag, be it damaged, another dialect's or that of the call, ends a value only where the call evidently goes on
-   or ends after it: the next parameter, the next call, or nothing but closing tags up to the end of the text.
-3. A closing tag of an element that the value itself has opened belongs to the value.
-4. A closing tag that is named after a parameter of any offered tool ends a value without an end of its own, if the exact end of
-   the call follows, or after one of the tool's own parameters the next parameter; so does one that is named after the value's
-   parameter if the value's end follows.
-5. Where prose follows, the tag is in doubt until a later closing tag shows that the text before it is the value's; without one
-   the value ended at the first. At most MAX_DOUBT characters are held for this, then they belong to the value.
+1. A value ends at its own closing tag if the text after it can follow a parameter (R4 of dialect-rules.md), so a file may contain
+   such tags.
+2. Any other closing tag (damaged, of another dialect, or of the call) ends a value only if the next parameter, the next call, or
+   only closing tags up to the end of the text follow it.
+3. The closing tag of an element that the value itself opened belongs to the value.
+4. A closing tag with the name of any offered tool's parameter ends a value that has no own closing tag, if the exact end of the
+   call follows; with the name of one of this tool's parameters also if the next parameter follows. A closing tag with the name of
+   the value's parameter ends it as well if the value's closing tag follows.
+5. If prose follows, the tag is undecided: a later closing tag shows that the text before it belongs to the value; otherwise the
+   value ended at the first tag. At most MAX_DOUBT characters are held for this; after that they belong to the value.
 """
 
 import html
@@ -32,16 +33,16 @@ if TYPE_CHECKING:
     from .markup_parser import MarkupParser
 
 MAX_HEADER = 256
-"""Characters of a parameter's name with what is around it."""
+"""Characters of the header of a parameter's tag."""
 
 MAX_DOUBT = 4096
-"""Characters after a closing tag that are held while it is in doubt: what follows a call without an end is short."""
+"""Characters that are held after an undecided closing tag: text after a call without an end is short."""
 
 MAX_CLOSERS = 8
-"""Closing tags in a row that are read to find what comes after them."""
+"""Closing tags in a row that are skipped to find the text after them."""
 
 MAX_STRAY = 3
-"""Characters without a meaning after a closing tag: `</parameter>.`"""
+"""Meaningless characters after a closing tag: `</parameter>.`"""
 
 TURN_ENDS = (
     *("<|im_end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|user|>", "<|observation|>"),
@@ -50,10 +51,10 @@ TURN_ENDS = (
 """Tokens that end the model's turn."""
 
 HEAD = 2
-"""Characters of a tag by which it is found."""
+"""Characters of a tag that the search uses."""
 
 _FIRSTS = ("<", "]", "\\", "")
-"""What a tag may begin with; nothing at the end of the text."""
+"""First characters of tags; "" at the end of the text."""
 
 _HEADER = re.compile(r"[^<>{}\r\n]*")
 _WORD = re.compile(r"[\w.-]+")
@@ -66,7 +67,7 @@ _NEWLINES = ("\n", "\r\n")
 
 @value
 class Tags:
-    """The tags that matter between the parameters of a call."""
+    """The tags of a call with parameters."""
 
     parameter: Tag
     call: Tag
@@ -83,10 +84,13 @@ class Tags:
 
 @value
 class After:
-    """What follows a closing tag, blanks and other closing tags left out.
+    """What follows a closing tag, after blanks and further closing tags.
 
-    `what`: the end of the text; the next `parameter`, by its `name`; a call; an end tag of the value itself; the exact end of the
-    call, if that was asked for; else text. `exact`, `damaged`: closing tags of the call in front of it.
+    Attributes:
+        what: The end of the text ("over"), the next parameter, a call, an end tag of the value itself ("own"), the exact end of
+            the call ("end", only from a quick search), or other text.
+        exact, damaged: The number of the call's closing tags before it.
+        name: The name of the parameter.
     """
 
     what: Literal["over", "parameter", "call", "own", "end", "text"]
@@ -96,7 +100,7 @@ class After:
 
 
 class ValueText:
-    """Reads the values of one call up to their ends. `given`: the names of the parameters so far."""
+    """Parses the values of one call up to their ends. `given`: the names of the parameters so far."""
 
     def __init__(self, reader: "MarkupParser", tags: Tags, name: str) -> None:
         self.given: list[str] = []
@@ -106,16 +110,16 @@ class ValueText:
         self._schema = reader.tools.schemas.get(name, {})
         self._properties = reader.tools.properties(name)
         self._ends, self._begins = tags.ends, tags.begins
-        self._certain = 0  # after scanner.start, how much text is known to be the value's
+        self._certain = 0  # characters after scanner.start that certainly belong to the value
         self._openings = OPENINGS
-        self._names: tuple[str, ...] = ()  # what a closing tag may be named after
-        self._foreign = reader.tools.parameter_names - {name}  # and what it may be, if the call ends after it
-        self._opened: Counter[str] = Counter()  # elements that the value has opened, by their names
+        self._names: tuple[str, ...] = ()  # further names of the value's closing tag: parameter and tool
+        self._foreign = reader.tools.parameter_names - {name}  # names that count only if the call ends after the tag
+        self._opened: Counter[str] = Counter()  # name → open elements inside the value
 
-    # what stands between values
+    # between values
 
     def header(self) -> Reading[tuple[str, str | None] | None]:
-        """The tag that begins a parameter: its name, and whether it says to be a string. None, and no step, if none does."""
+        """Parses a parameter's tag: its name, and its `string` attribute. None, without moving the scanner, for other text."""
         scanner = self._reader.scanner
         offset = scanner.pos - scanner.start
         if (yield from scanner.literal(self._tag.begin)):
@@ -130,7 +134,7 @@ class ValueText:
         return None
 
     def any_header(self) -> Reading[tuple[str, str | None] | None]:
-        """The same, also of a damaged tag that can only mean one parameter; "" is the name of one that may mean several."""
+        """Like `header`, also for a damaged tag that can only mean one parameter; the name is "" if it may mean several."""
         return (yield from self.header()) or (yield from self._damaged_header())
 
     def _damaged_header(self) -> Reading[tuple[str, str | None] | None]:
@@ -139,11 +143,11 @@ class ValueText:
         stems = _stems(self._tag)
         text = (yield from scanner.run(_HEADER, MAX_HEADER)) if (yield from scanner.literal(stems)) else None
         name = None
-        if text is not None and not text[:1].isalnum():  # else it is the tag of another element
+        if text is not None and not text[:1].isalnum():  # otherwise it is the tag of another element
             ended = yield from scanner.literal((*self._tag.separator, ">\n", ">", "\n", "\r\n"))
             named = {word for word in _WORD.findall(text) if self._next(word) and word in self._properties}
             cut = None if ">" in (ended or "") else _UNENDED.match(text)
-            if cut and cut[1] in named and (not ended or text[cut.end() :].strip(" \"'")):  # the value begins on the tag's line
+            if cut and cut[1] in named and (not ended or text[cut.end() :].strip(" \"'")):  # the value begins on this line
                 name = cut[1]
                 scanner.pos -= len(text) - cut.end() + len(ended or "")
             elif ended and len(named) == 1:
@@ -157,7 +161,7 @@ class ValueText:
         return name, string and string[1]
 
     def _unnamed(self) -> Reading[str | None]:
-        """Which parameter a tag without a name means, which has been read: the one that its text names, or that is left."""
+        """The parameter of a tag without a name: the one that its text names, or the only one left; "" if several are left."""
         scanner = self._reader.scanner
         offset = scanner.pos - scanner.start
         text = (yield from scanner.run(_HEADER, MAX_HEADER)) or ""
@@ -180,7 +184,7 @@ class ValueText:
     # the value
 
     def _value_begins(self, name: str) -> None:
-        """The value of this parameter follows."""
+        """Prepares for the value of a parameter."""
         self._names = tuple(filter(None, (name, self._tool)))
         named = (*self._names, *sorted(self._foreign))
         self._openings = (*OPENINGS, *(f"<{each}" for each in named))
@@ -190,17 +194,17 @@ class ValueText:
         self._text_state = without(heads, frozenset(), self._head.search)._replace(escapes=json_text.inside)
 
     def _text(self, emit: Callable[[str], None]) -> Reading[bool]:
-        """Emits the text of a value up to its end. False if the text ends before."""
+        """Streams the text of a value up to its end. Returns False if the text ends before the value."""
         scanner = self._reader.scanner
-        depth = calls = 0  # parameters, calls and wrappers that the value itself holds
-        said = literal = False  # there is text; there are end tags in it
-        trims = any(end.startswith("\n") for end in self._tag.end)  # the newline in front of its own end is markup, too
+        depth = calls = 0  # parameters, calls and wrappers inside the value
+        has_text = literal = False  # literal: the value contains end tags
+        trims = any(end.startswith("\n") for end in self._tag.end)  # the newline before the end tag is markup
         while True:
             match = self._head.search(scanner.text, scanner.pos)
             end = match.start() if match else len(scanner.text)
             if end > scanner.pos:
                 piece, scanner.pos = scanner.text[scanner.pos : end], end
-                said = said or not piece.isspace()
+                has_text = has_text or not piece.isspace()
                 emit(piece)
             if match is None:
                 if scanner.ended:
@@ -220,7 +224,7 @@ class ValueText:
                     over = yield from self._last(inside=calls > 0)
                     depth -= not over
                 else:
-                    over = yield from self._own_ends(doubled=said and not literal and not any(self._opened.values()))
+                    over = yield from self._own_ends(doubled=has_text and not literal and not any(self._opened.values()))
                     literal = not over
             elif found in self._tag.begin and (name := (yield from self._header_here(len(found)))) is not None:
                 over = not (depth or calls) and self._next(name)
@@ -245,19 +249,19 @@ class ValueText:
                 if newline and not trims and found in self._tag.end:
                     emit(newline)
                 return True
-            if not (found or newline):  # it only looked like one
+            if not (found or newline):  # not a tag
                 found = scanner.text[scanner.pos]
                 scanner.pos += 1
-            certain = scanner.start + self._certain - scanner.pos  # what was found to be the value's is not read again
+            certain = scanner.start + self._certain - scanner.pos  # text that is known to be the value's is not searched again
             self._certain = 0
-            said = said or bool(found)
+            has_text = has_text or bool(found)
             emit(newline + found)
             if certain > 0:
                 scanner.pos += certain
                 emit(scanner.text[scanner.pos - certain : scanner.pos])
 
     def _own_ends(self, *, doubled: bool) -> Reading[bool]:
-        """Whether the value's own end tag, which has been read, ends it. `doubled`: it does if it stands there twice, too."""
+        """Whether the value's own end tag before the scanner's position ends it. `doubled`: also if the tag is there twice."""
         after = yield from self._after(quick=True)
         doubled = doubled and after.what == "own" and not after.damaged
         if doubled:
@@ -268,7 +272,7 @@ class ValueText:
         return doubted and not (yield from self._ends_later(weak=True))
 
     def _after_doubled(self) -> Reading[After]:
-        """What follows end tags of the value that stand here in a row."""
+        """What follows several end tags of the value in a row."""
         scanner = self._reader.scanner
         for _ in range(MAX_CLOSERS):
             yield from scanner.blanks()
@@ -277,9 +281,9 @@ class ValueText:
         return (yield from self._after(quick=True))
 
     def _call_ends(self, mark: str) -> Reading[bool]:
-        """Whether an end of the call or its wrapper, which has been read, ends a value without an end of its own.
+        """Whether the end tag of the call or its wrapper before the scanner's position ends a value without an own end tag.
 
-        The scanner is left in front of it, unless the call goes on after it.
+        If so, the scanner moves back before the tag, unless the call continues after it.
         """
         after = yield from self._after()
         ends = yield from self._ends_by(after, certain=after.exact > 0)
@@ -288,9 +292,9 @@ class ValueText:
         return ends
 
     def _closes(self, *, again: bool) -> Reading[bool]:
-        """Goes past a closing tag that is not exact, if one stands here that ends the value; else no step is made.
+        """Skips a damaged or foreign closing tag that ends the value; otherwise the scanner does not move.
 
-        `again`: if it does not, it is read again without the newline in front of it.
+        `again`: a tag that does not end the value will be parsed again, without the newline before it.
         """
         scanner = self._reader.scanner
         offset = scanner.pos - scanner.start
@@ -311,7 +315,7 @@ class ValueText:
         return False
 
     def _opens(self) -> Reading[str]:
-        """Goes past what an opening tag begins with, if it is one of an element that a closing tag may name."""
+        """Skips and counts the prefix of an opening tag, if closing tags may have the element's name. Returns the prefix."""
         scanner = self._reader.scanner
         found = yield from scanner.literal(self._openings)
         if found and not (yield from scanner.peek()).isalnum():
@@ -319,9 +323,9 @@ class ValueText:
         return found or ""
 
     def _ends_with(self, closer: Closer) -> Reading[bool]:
-        """Whether this closing tag, which has been read, ends the value."""
+        """Whether the closing tag before the scanner's position ends the value."""
         if closer.cut and (yield from self._reader.scanner.ahead(self._tag.end)):
-            return True  # an end tag that was begun twice
+            return True  # an end tag that was started twice
         after = yield from self._after()
         if after.what == "over" and closer.cut and not after.exact and self._reader.scanner.broken:
             return False
@@ -330,7 +334,7 @@ class ValueText:
         return (yield from self._ends_by(after, certain=after.exact > 0))
 
     def _ends_by(self, after: After, *, certain: bool) -> Reading[bool]:
-        """Whether what follows a closing tag that is not the value's own shows that the value ended there."""
+        """Whether the text after a closing tag other than the value's own shows that the value ended there."""
         match after.what:
             case "over" | "call":
                 return True
@@ -341,9 +345,9 @@ class ValueText:
         return False
 
     def _call_begins(self, back: int) -> Reading[bool]:
-        """Whether a tag that begins a call, which has been read, ends the value in front of it.
+        """Whether the begin tag of a call before the scanner's position ends the value; if so, the scanner moves `back`.
 
-        It does if the call is one of an offered tool, and no end of the value comes after it. Then the scanner is left in front.
+        It does if it begins a call of an offered tool, and no end of the value comes after it.
         """
         scanner = self._reader.scanner
         begins = (yield from _look(scanner, self._is_call())) and not (yield from self._ends_later(weak=True, nested=True))
@@ -351,7 +355,7 @@ class ValueText:
         return begins
 
     def _is_call(self) -> Reading[bool]:
-        """Whether the name of an offered tool stands here, after more tags that begin a call or not."""
+        """Whether the name of an offered tool is at the scanner's position, possibly after further begin tags."""
         scanner = self._reader.scanner
         yield from scanner.blanks()
         for _ in range(MAX_CLOSERS):
@@ -363,7 +367,7 @@ class ValueText:
         return match is not None and match["name"] in self._reader.tools.schemas
 
     def _turn_ends(self, back: int) -> Reading[bool]:
-        """Whether a token that ends the turn, which has been read, is the last of the text, and ends the value in front of it."""
+        """Whether a token that ends the turn is the last of the text, and so ends the value; if so, the scanner moves `back`."""
         scanner = self._reader.scanner
         offset = scanner.pos - scanner.start
         yield from scanner.blanks()
@@ -372,9 +376,9 @@ class ValueText:
         return over
 
     def _last(self, *, inside: bool) -> Reading[bool]:
-        """Whether an end tag of the value, which has been read and may be that of one inside it, surely ends the call.
+        """Whether an end tag that may belong to a parameter inside the value certainly ends the value.
 
-        `inside` a call that the value holds, nothing may follow.
+        `inside`: the value contains the beginning of a call; then no text may follow.
         """
         after = yield from self._after()
         if not after.exact or (inside and after.what != "over"):
@@ -384,7 +388,7 @@ class ValueText:
     # what follows
 
     def _at_line_end(self) -> Reading[bool]:
-        """Whether nothing but blanks follows on the line."""
+        """Whether only blanks follow on the line."""
         return (yield from _look(self._reader.scanner, self._line_ends()))
 
     def _line_ends(self) -> Reading[bool]:
@@ -393,7 +397,7 @@ class ValueText:
         return bool((yield from scanner.literal(_NEWLINES)) or (yield from scanner.ahead(TURN_ENDS)))
 
     def _after(self, *, quick: bool = False) -> Reading[After]:
-        """What follows; no step is made. `quick`: an exact end of the call is all that is asked for."""
+        """What follows, without moving the scanner. `quick`: stop at an exact end of the call."""
         return (yield from _look(self._reader.scanner, self._read_after(quick=quick)))
 
     def _read_after(self, *, quick: bool) -> Reading[After]:
@@ -423,7 +427,7 @@ class ValueText:
         return After("text", exact, damaged)
 
     def stray(self) -> Reading[None]:
-        """Goes past characters that got between a closing tag and the end of its line."""
+        """Skips stray characters between a closing tag and the end of its line."""
         scanner = self._reader.scanner
         offset = scanner.pos - scanner.start
         stray = yield from scanner.run(_STRAY, MAX_STRAY)
@@ -431,19 +435,19 @@ class ValueText:
             scanner.pos = scanner.start + offset
 
     def is_cut(self) -> bool:
-        """Whether the text ends in the middle of what may follow a parameter."""
+        """Whether the text is cut off inside a tag that may follow a parameter."""
         scanner = self._reader.scanner
         rest = scanner.text[scanner.pos : scanner.pos + MAX_HEADER]
         return scanner.ended and (rest.startswith(self._tag.begin) or any(mark.startswith(rest) for mark in self._marks))
 
     def _ends_later(self, *, weak: bool, nested: bool = False) -> Reading[bool]:
-        """Whether an end tag comes that can only be the value's: then the text up to there is the value's.
+        """Whether an end tag follows that can only be the value's, so that the text before it belongs to the value.
 
         Args:
-            weak: little speaks for an end of the value so far. Then MAX_DOUBT characters without one are the value's, and so is
-                all that is left of a text that is broken off.
-            nested: a call begins here, which may be one in the value. Else the next call is the end of the search.
-
+            weak: Whether there is little evidence that the value has ended. Then MAX_DOUBT characters without an end tag, or the
+                rest of a text that was cut off, belong to the value.
+            nested: Whether a call begins at the scanner's position that may be part of the value. Otherwise the next call ends
+                the search.
         """
         return (yield from _look(self._reader.scanner, self._finds_end(weak=weak, nested=nested)))
 
@@ -476,11 +480,11 @@ class ValueText:
             elif not later:
                 yield
             if later:
-                self._certain = scanner.pos - scanner.start - len("\r\n")  # a newline in front of a tag may be markup
+                self._certain = scanner.pos - scanner.start - len("\r\n")  # a newline before a tag may be markup
                 return True
 
     def _header_here(self, back: int) -> Reading[str | None]:
-        """The name of the parameter whose tag begins `back` characters before."""
+        """The name of the parameter whose tag begins `back` characters before the scanner's position."""
         scanner = self._reader.scanner
         scanner.pos -= back
         header = yield from _look(scanner, self.header())
@@ -488,23 +492,22 @@ class ValueText:
         return header and header[0]
 
     def _next(self, name: str) -> bool:
-        """Whether a parameter's tag begins the next one, and this one has no end: it is declared, and not given yet."""
+        """Whether a parameter's tag inside a value begins the next parameter: it is declared, and not given yet."""
         return (name in self._properties or not self._properties) and name not in self.given
 
     def _nests(self, name: str) -> bool:
-        """Whether a parameter's tag in a value wants an end tag such as the value's."""
+        """Whether a parameter inside a value has the same end tag as the value."""
         return True
 
 
 @lru_cache(1024)
 def _marks(tag: Tag, others: tuple[str, ...], more: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What may end a value, or open something in it, and how these and closing tags begin.
+    """The tags that may end a value or open an element in it, and the prefixes of these and of closing tags.
 
     Args:
-        tag: that of the parameter.
-        others: the tags of the call and its wrapper.
-        more: how other elements begin.
-
+        tag: The tag of the parameter.
+        others: The tags of the call and its wrapper.
+        more: Prefixes of other elements.
     """
     exact = tuple(mark for mark in (*tag.end, *tag.begin, *others) if mark[0] in "<]\\")
     marks = tuple(dict.fromkeys((*exact, *TURN_ENDS, *OPENINGS)))
@@ -515,19 +518,19 @@ def _marks(tag: Tag, others: tuple[str, ...], more: frozenset[str]) -> tuple[tup
 
 @cache
 def _stems(tag: Tag) -> tuple[str, ...]:
-    """How a parameter's tag begins, whatever follows the element's name."""
+    """The prefixes of a parameter's tag up to the element's name."""
     stems = (begin.rstrip(" =") for begin in tag.begin)
     return tuple(dict.fromkeys(stem for stem in stems if stem.endswith(("parameter", "param"))))
 
 
 @cache
 def _heads(marks: tuple[str, ...]) -> tuple[str, ...]:
-    """How these begin."""
+    """The prefixes that the search uses."""
     return tuple(sorted({mark[:HEAD] for mark in marks}))
 
 
 def _look[T](scanner: Scanner, reading: Reading[T]) -> Reading[T]:
-    """Reads ahead, and comes back to where it was."""
+    """Runs a parser and moves the scanner back to where it was."""
     offset = scanner.pos - scanner.start
     found = yield from reading
     scanner.pos = scanner.start + offset

@@ -4,10 +4,10 @@
     <parameter name="command">npm test</parameter>
     </invoke>
 
-Claude itself lets it slip in long sessions, behind a stray word where the block's tag should be (`court`, `count`, `call`:
-claude-code#74063 counts 1.8 % of Opus 4.8's messages); so do Kimi K2.5 and MiniMax M2.7 (hermes-agent#7332) and DeepSeek V4
-(vellum-assistant#42234), whose DSML looks the same where its mark is lost (opencode#34676). Values are raw text: no entity is
-decoded. Only a profile can tell it from other XML, and where it leaks it begins a line: in one it is what somebody writes about.
+Claude itself leaks it in long sessions, after a stray word in place of the block's tag (`court`, `count`, `call`:
+claude-code#74063 counts 1.8 % of Opus 4.8's messages). So do Kimi K2.5 and MiniMax M2.7 (hermes-agent#7332) and DeepSeek V4
+(vellum-assistant#42234), whose DSML looks the same without its mark (opencode#34676). Values are raw text: no entity is decoded.
+Only a profile distinguishes it from other XML. A leak begins a line; within a line, the text is about the markup.
 """
 
 from ..engine.dialect import InReasoning
@@ -25,7 +25,7 @@ def _spelt(tag: str) -> tuple[str, ...]:
 
 
 class Claude(TagDialect):
-    """Its thoughts are signed: one that comes back without a part of it is refused."""
+    """Claude's own markup, never in reasoning: that is signed, and Anthropic refuses it with a part removed."""
 
     @property
     def in_reasoning(self) -> InReasoning:
@@ -33,7 +33,7 @@ class Claude(TagDialect):
 
 
 _LOST = ("tool_calls", "calls")
-"""What is left of DeepSeek's wrapper without its mark."""
+"""DeepSeek's wrapper without its mark."""
 
 _WRAPPER = Tag(
     (*_spelt("<{}function_calls>"), *(f"<{gap}{word}>" for word in _LOST for gap in ("", " "))),

@@ -1,4 +1,4 @@
-"""Apertus: the name is the key of the arguments.
+"""Apertus: the tool's name is the key of the arguments.
 
     <|tools_prefix|>[{"read_file": {"path": "a.md"}}, {"get_time": {"zone": "UTC"}}]<|tools_suffix|>
 
@@ -20,7 +20,7 @@ _CLOSING = re.compile(r"[\s}\]]*")
 
 
 class Apertus(CustomDialect):
-    """Calls of one array."""
+    """The calls of one array."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
@@ -29,14 +29,14 @@ class Apertus(CustomDialect):
         while True:
             back = scanner.pos - scanner.start
             yield from scanner.run(_SEPARATORS, 4096)
-            if not (yield from self._one(reader)):
+            if not (yield from self._call(reader)):
                 scanner.pos = scanner.start + back
                 return called
             called = True
             yield from scanner.run(_CLOSING, 4096)
             reader.drop_markup()
 
-    def _one(self, reader: "MarkupParser") -> Reading[bool]:
+    def _call(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         if not (yield from scanner.literal(("{",))):
             return False

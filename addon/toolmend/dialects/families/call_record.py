@@ -1,4 +1,4 @@
-"""How an agent shows earlier calls to a model, which then writes new ones so (oh-my-pi#92: Gemini 3).
+"""An agent's form of earlier calls in the prompt, which the model copies for new ones (oh-my-pi#92: Gemini 3).
 
     <call_record tool="read_file">
     <parameter name="path">a.md</parameter>

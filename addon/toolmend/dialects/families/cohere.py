@@ -2,7 +2,7 @@
 
     <|START_ACTION|>[{"tool_call_id": "0", "tool_name": "read_file", "parameters": {"path": "a.md"}}]<|END_ACTION|>
 
-The id is in the text. Command R, which has no tokens for it, writes the word, and the list in a fence (ollama#14970):
+The id is in the text. Command R, which has no tokens for this, writes the word, and the list in a fence (ollama#14970):
 
     Action: ```json
     [{"tool_name": "read_file", "parameters": {"path": "a.md"}}]
@@ -30,7 +30,7 @@ _INPUT = ("Action Input:", "Action_Input:", "Input:", "Arguments:")
 
 
 class CohereAction(Fence):
-    """Calls after the word."""
+    """Calls after the word `Action:`."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner

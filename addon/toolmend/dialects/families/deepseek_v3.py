@@ -7,8 +7,9 @@
 
     <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "a.md"}<｜tool▁call▁end｜>    V3.1
 
-`｜` is U+FF5C, `▁` U+2581; leaks also write `|`, and `_`, a blank or `\\_`. What follows the separator tells the two apart: JSON
-or a fence, and the name stood before it; a name, and it was the word `function`. Source: the models' chat templates.
+`｜` is U+FF5C, `▁` U+2581; leaks also have `|`, and `_`, a blank or `\\_`. The text after the separator distinguishes the two
+forms: JSON or a fence (the name is before the separator), or a name (the word `function` is before it). Source: the models' chat
+templates.
 """
 
 import re
@@ -27,12 +28,12 @@ _FENCES = ("```json", "```")
 
 
 def _token(*words: str) -> tuple[str, ...]:
-    """A token in all its spellings."""
+    """All spellings of a token."""
     return tuple(f"<{bar}{gap.join(words)}{bar}>" for bar, gap in product(("｜", "|"), ("▁", "_", " ", "\\_")))
 
 
 class DeepSeekV3(TagDialect):
-    """The tags, and where the name stands."""
+    """A tag dialect with the name before or after the separator."""
 
     def read_call(self, reader: "MarkupParser", header: str) -> Reading[bool]:
         scanner = reader.scanner

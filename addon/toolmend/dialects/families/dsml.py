@@ -7,9 +7,9 @@
     </｜DSML｜invoke>
     </｜DSML｜function_calls>
 
-`｜` is U+FF5C. In the wild the bars are one or two of `｜`, `|` and `‖`, with blanks around them or not, and each model also
-writes the other's block names. Source: the encoding and template of DeepSeek-V3.2, leaks as listed in
-cline#13348, GenericAgent#804 and others.
+`｜` is U+FF5C. In the wild the bars are one or two of `｜`, `|` and `‖`, with or without blanks around them, and each model also
+writes the block names of the others. Source: the encoding and template of DeepSeek-V3.2, and leaks in cline#13348,
+GenericAgent#804 and others.
 """
 
 from itertools import product
@@ -22,19 +22,19 @@ _SPLIT = (("", "", "", "\n"), ("", "", "", "\n "))
 """A tag over two lines (deepseek-web-api#11)."""
 
 _BLANKS = (*((a, b, b, d) for a, b, d in product(("", " "), repeat=3)), *_SPLIT)
-"""Around the bars: before and after the first, before and after the second."""
+"""Blanks before and after the first bar, before and after the second bar."""
 _UNSPACED = (("", "", "", ""), ("", "", "", " "))
 _BLOCKS = ("function_calls", "tool_calls", "toolcalls", "tool_use", "calls", "tool")
 
 
 def _marks(slash: str, *names: str, blanks: tuple[tuple[str, ...], ...] = _BLANKS) -> tuple[str, ...]:
-    """The beginning of a tag in all its spellings."""
+    """All spellings of the beginning of a tag."""
     return tuple(f"<{slash}{a}{bars}{b}DSML{c}{bars}{d}{name}" for name, bars, (a, b, c, d) in product(names, _BARS, blanks))
 
 
 DSML = TagDialect(
     "dsml",
-    wrapper=Tag(  # whose tag may lack its end (openclaw#114888)
+    wrapper=Tag(  # its begin tag may lack the `>` (openclaw#114888)
         (*_marks("", *(f"{block}>" for block in _BLOCKS)), *_marks("", *_BLOCKS, blanks=_UNSPACED)),
         end=_marks("/", *(f"{block}>" for block in _BLOCKS)),
     ),

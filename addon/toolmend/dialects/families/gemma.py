@@ -1,16 +1,16 @@
-"""Gemma 4, FunctionGemma, and Gemini's own.
+"""Gemma 4, FunctionGemma and Gemini.
 
     <|tool_call>call:read_file{limit:20,path:<|"|>a.md<|"|>}<tool_call|>                                    Gemma 4
     <start_function_call>call:read_file{limit:20,path:<escape>a.md<escape>}<end_function_call>              FunctionGemma
 
     call:default_api:read_file{limit:20,path:<ctrl46>a.md<ctrl46>}                                          Gemini
 
-Keys are bare, a string stands unescaped between two of its tokens. Models drift from that: quotes like Python's or JSON's
-(vllm#51284), `call:N(key="x")` in long contexts (omlx#1846), `=` for `:` (ollama#17882), `<|tool_call|>call:N({"key": "x"})`
-(vmlx-swift#61), an envelope, or a name without `call:`. A detokenizer that skips special tokens leaves
-`call:read_file{limit:20,path:a.md}` (unsloth#8437): there a text goes up to the next key that the tool declares. Gemini's
-reaches the text now and then, as `<call:default_api:N{…}/>` (bayes-platform#620) and `declaration:default_api:N{…}`
-(hermes-agent#74771), too, often without its tokens. Source: the chat templates of gemma-4 and functiongemma.
+Keys have no quotes; a string is unescaped between two tokens. Models deviate from this: quotes of Python or JSON (vllm#51284),
+`call:N(key="x")` in long contexts (omlx#1846), `=` for `:` (ollama#17882), `<|tool_call|>call:N({"key": "x"})` (vmlx-swift#61),
+an envelope, or a name without `call:`. A detokenizer that skips special tokens leaves `call:read_file{limit:20,path:a.md}`
+(unsloth#8437): then a text ends at the next key that the tool declares. Gemini's form leaks into the text occasionally, also as
+`<call:default_api:N{…}/>` (bayes-platform#620) and `declaration:default_api:N{…}` (hermes-agent#74771), often without its tokens.
+Source: the chat templates of gemma-4 and functiongemma.
 """
 
 import re
@@ -38,7 +38,7 @@ _CALL = ("call:",)
 _TAG = "<call:default_api:"
 _GEMINI = ("call:default_api:", _TAG, "declaration:default_api:", "<ctrl46>call:default_api:")
 _NEXT = tuple("}" + opener for opener in _GEMINI)
-"""What stands behind a value without tokens only where the call has ended."""
+"""Ends of a call after a value without tokens."""
 _PAIRS = {"{": "}", "(": ")"}
 
 
@@ -53,7 +53,7 @@ _NOTATION = Notation(
 
 
 class Gemma(DelimitedDialect):
-    """Calls between tokens, or without the one that begins them."""
+    """Calls between tokens, or without the begin token."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
@@ -85,7 +85,7 @@ class Gemma(DelimitedDialect):
         return True
 
     def _name(self, reader: "MarkupParser") -> Reading[str]:
-        """Reads a name. Modules in front of it that no tool is offered under are left out: `google:mcp:read_file` (omlx#1830)."""
+        """Parses a name, without modules that are not part of an offered name: `google:mcp:read_file` (omlx#1830)."""
         words = (yield from reader.scanner.run(_NAME, 128)) or ""
         name = bare_name(reader, words)
         if name in reader.tools.schemas:
@@ -93,16 +93,16 @@ class Gemma(DelimitedDialect):
         return next((rest for rest in _without_modules(words) if rest in reader.tools.schemas), "" if ":" in name else name)
 
     def _arguments(self, reader: "MarkupParser", name: str, brackets: str, stops: tuple[str, ...] = ()) -> Reading[bool]:
-        """Reads the arguments behind their brackets. False if they are broken off."""
+        """Parses the arguments after their opening brackets. Returns False if they are cut off."""
         arguments = Literals(reader.scanner, _NOTATION, reader.arguments, (*stops, *self.end, *self.begin))
-        if not self.begin:  # the tokens that make a string are lost, too
+        if not self.begin:  # the tokens around strings are lost as well
             schema = reader.tools.schemas.get(name, {})
             arguments.declared = declared = reader.tools.properties(name)
             arguments.texts = [key for key in declared if is_string(declared[key], schema)]
         return (yield from arguments.read(_PAIRS[brackets[-1]], _NOTATION.separators))
 
     def _brackets(self, reader: "MarkupParser") -> Reading[str | None]:
-        """Reads what opens the arguments: `{`, `(`, `({`, or nothing where the call ends. None if no arguments follow."""
+        """Parses the opening brackets of the arguments: `{`, `(`, `({`, or "" if the call ends. None if no arguments follow."""
         scanner = reader.scanner
         brackets = yield from scanner.literal(("{", "("))
         if not brackets:
@@ -120,7 +120,7 @@ class Gemma(DelimitedDialect):
 
 
 def _without_modules(words: str) -> Iterator[str]:
-    """A name without the first of its modules, without the second, …"""
+    """Yields a name without its first module, without its first two modules, …"""
     rest = words
     while match := _MODULE.match(rest):
         rest = rest[match.end() :]
@@ -160,9 +160,9 @@ class GeminiDialect(Gemma):
 
 @value
 class HeadlessGemma(Gemma):
-    """Calls without anything in front of the name (tensai#217): only tokens in them or after them tell them from code.
+    """Calls that begin with the name (tensai#217): only tokens in them or after them distinguish them from code.
 
-    `tools`: the names that may begin one.
+    `tools`: the names of the offered tools.
     """
 
     tools: tuple[str, ...] = ()

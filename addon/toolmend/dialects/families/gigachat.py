@@ -2,7 +2,7 @@
 
     <|function_call|>{"name": "read_file", "arguments": {"path": "a.md"}}
 
-Source: the GigaChat 3 chat template; the words `function call` come where the token is spelt out.
+Source: the GigaChat 3 chat template; some servers write the token as the words `function call`.
 """
 
 from ..engine.tag import Tag

@@ -8,9 +8,9 @@ r"""GLM-4.5 to 5.x, also Ling3, Spark2.5, poolside.
 4.7 and later write no newlines, and a call without arguments is `<tool_call>get_time</tool_call>`. Some write the two characters
 `\` `n` for each newline. Source: the GLM-4.5 and GLM-4.6 chat templates.
 
-Under load they lose tags: `<arg_value>` (vllm#49248: one call in ten), `<arg_key>` (`<tool_call>read_filepath</arg_key>`,
-vllm#47190), or they write `<tool_call>` for it (sigit#95), or a tag of the key twice (vllm#54971). What a key is, the tool
-declares.
+Under load, models lose tags: `<arg_value>` (vllm#49248: one call in ten), `<arg_key>` (`<tool_call>read_filepath</arg_key>`,
+vllm#47190). Others write `<tool_call>` for `<arg_key>` (sigit#95), or a tag of the key twice (vllm#54971). The tool's declaration
+decides what is a key.
 """
 
 import re
@@ -34,20 +34,20 @@ _GAPS = ("", "\n", "\\n", " ", "\r\n")
 
 
 def pair(prefix: str = "", suffixes: tuple[str, ...] = ("",)) -> Tag:
-    """The tags of a key and its value; the prefix stands before, one of the suffixes behind the names of all."""
+    """The tags of a key and its value. `prefix` is before, and one of `suffixes` after, the name of each tag."""
     return Tag(
         tuple(f"{gap}{f'<{prefix}arg_key{suffix}>' * n}" for suffix in suffixes for gap in ("", "\\n") for n in (1, 2)),
         tuple(
-            f"{end}{gap}<{prefix}arg_value{suffix}>"  # a key that is not closed, or by the tag of a value
+            f"{end}{gap}<{prefix}arg_value{suffix}>"  # a key without a closing tag, or with that of a value
             for suffix in suffixes
             for end in ("", f"</{prefix}arg_value{suffix}>")
             for gap in _GAPS
         )
         + tuple(
-            f"{f'</{prefix}arg_key{suffix}>' * n}{behind}"
+            f"{f'</{prefix}arg_key{suffix}>' * n}{rest}"
             for suffix in suffixes
             for n in (1, 2)
-            for behind in (*(f"{gap}<{prefix}arg_value{suffix}>" for gap in _GAPS), "", "\n")
+            for rest in (*(f"{gap}<{prefix}arg_value{suffix}>" for gap in _GAPS), "", "\n")
         ),
         tuple(f"</{prefix}arg_value{suffix}>{gap}" for suffix in suffixes for gap in ("", "\\n")),
         _KEY,
@@ -59,7 +59,7 @@ _CALL = Tag(("<tool_call>",), end=("</tool_call>", "\\n</tool_call>"), header=NA
 
 
 class _Values(Values):
-    """Keys that are not opened, or as if they were calls."""
+    """Keys without an opening tag, or with that of a call."""
 
     def header(self) -> Reading[tuple[str, str | None] | None]:
         found = yield from super().header()
@@ -76,7 +76,7 @@ class _Values(Values):
 
 
 class GLMDialect(TagDialect):
-    """A name may have the first key right behind it."""
+    """A tag dialect in which the first key may directly follow the name."""
 
     def _header(self, reader: "MarkupParser") -> Reading[str | None]:
         scanner = reader.scanner
@@ -95,7 +95,7 @@ class GLMDialect(TagDialect):
 
 
 def _split(reader: "MarkupParser", text: str) -> tuple[str | None, str]:
-    """The tool and its parameter that a text names; no tool where it can be understood in no way, or in several."""
+    """Splits a text into a tool's name and its parameter's name; None for the tool if no split or several are possible."""
     named = (name for name in reader.tools.schemas if text.startswith(name))
     found = [(name, key) for name in named if (key := text[len(name) :].strip()) in reader.tools.properties(name)]
     return found[0] if len(found) == 1 else (None, "")

@@ -4,7 +4,7 @@
     <function_call> {"name": "read_file", "arguments": {"path": "a.md"}}         granite-20b
     <|tool_call|>[{"name": "read_file", "arguments": {…}}]<|/tool_call|>          Phi-4-mini, in its template
 
-Granite 3.1 also writes `<tool_call>[…]`, which the reader of Hermes envelopes reads. Source: the Granite chat templates.
+Granite 3.1 also writes `<tool_call>[…]`, which hermes.py parses. Source: the Granite chat templates.
 """
 
 from ..engine.tag import Tag

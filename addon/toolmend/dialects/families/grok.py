@@ -2,7 +2,7 @@
 
     <xai:function_call name="read_file"><parameter name="path">a.md</parameter></xai:function_call>
 
-Source: leaks of Grok 4 and Grok Code; the prefix cannot be mistaken.
+The prefix is unmistakable. Source: leaks of Grok 4 and Grok Code.
 """
 
 from ..engine.tag import ATTRIBUTE, Tag

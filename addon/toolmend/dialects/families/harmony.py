@@ -3,13 +3,13 @@
     <|channel|>analysis<|message|>The user wants …<|end|><|start|>assistant<|channel|>commentary to=functions.read_file
     <|constrain|>json<|message|>{"path": "a.md"}<|call|>
 
-A recipient makes a message a call, on whatever channel (47 % of the calls come on analysis, with type `code`). Without
-one, analysis is reasoning, commentary and final are content; the tokens are never content. The header holds role, channel,
-recipient and type in any order. Source: openai/harmony, docs/format.md; glued and doubled headers from streams in the wild.
+A message with a recipient is a call, on any channel (47 % of the calls are on analysis, with type `code`). Without a recipient,
+analysis is reasoning, commentary and final are content; the tokens are never content. The header has role, channel, recipient and
+type in any order. Source: openai/harmony, docs/format.md; glued and doubled headers from streams in the wild.
 
-Where a server strips the tokens, `commentary to=functions.read_file json{…}` is left of a call, and of an answer
+If a server strips the tokens, a call is `commentary to=functions.read_file json{…}`, and an answer is
 `analysisThe user wants …assistantfinalHello`. OpenAI's own models write such calls into the text of the Responses API
-(codex#13114); there the recipient alone counts (`harmony_recipient`).
+(codex#13114); there only the recipient counts (`harmony_recipient`).
 """
 
 import re
@@ -33,22 +33,22 @@ _ENDS = ("<|end|>", "<|call|>", "<|return|>")
 _PARTS = (*_STARTS, "<|constrain|>", "<|message|>", "to=")
 _CHANNELS = ("analysis", "commentary", "final")
 _KNOWN: dict[str | None, tuple[str, ...]] = {"<|start|>": ("assistant",), "<|channel|>": _CHANNELS}
-"""What follows a part of a header, even where something else is glued to it."""
+"""Known words after a part of a header; the next part may be glued to them."""
 
 _TYPES = ("json", "code")
-_NOBODY = ("", "assistant", "user", "all")
-"""Recipients that are no tools."""
+_NO_TOOL = ("", "assistant", "user", "all")
+"""Recipients that are not tools."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]*")
 _GLUED = re.compile(r"""[\w"'`*#(\[]""")
 _NEXT = re.compile(r"assistant(?:analysis|commentary|final|\s{0,8}to=)")
 MAX_NEXT = 20
-"""Characters of what separates two messages without tokens."""
+"""Characters between two messages without tokens."""
 
 
 @mutable
 class _Header:
-    """What stands before a body. `complete`: so did `<|message|>`."""
+    """The header of a message. `complete`: it ended with `<|message|>`."""
 
     role: str = ""
     channel: str = ""
@@ -63,10 +63,10 @@ class Harmony(CustomDialect):
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         place = reader.place
-        ours = reader.channels is self
+        continues = reader.channels is self  # the text has already contained harmony messages
         ended = yield from scanner.literal(_ENDS)
-        wrapped = reader.aside[0] > 0  # only a call may stand in another dialect's wrapper
-        if ended and ours and not wrapped:
+        wrapped = reader.aside[0] > 0  # in another dialect's wrapper, only a call counts
+        if ended and continues and not wrapped:
             reader.switch_channel(self, "")
             return True
         yield from scanner.blanks()
@@ -75,17 +75,17 @@ class Harmony(CustomDialect):
         header = yield from _read_header(scanner)
         if header is None:
             return False
-        if _called(reader, header):
+        if _names_tool(reader, header):
             return (yield from _read_call(reader, self, header))
         if wrapped or not header.complete or (header.channel not in _CHANNELS and (header.channel or not header.role)):
             return False
         if header.role in ("", "assistant"):
-            # the first one stands behind an end, or at the beginning of a line, or says its role; quoted, it is text
-            if not ours and (place.in_fence or not (ended or (not place.in_code and (header.role or place.line_start)))):
+            # the first message follows an end token, begins a line, or has a role; in quoted code it is text
+            if not continues and (place.in_fence or not (ended or (not place.in_code and (header.role or place.line_start)))):
                 return False
-            thought = header.channel == "analysis" or header.recipient not in _NOBODY
-        else:  # the model goes on with what the tool, or the user, might say
-            if not ours:
+            thought = header.channel == "analysis" or header.recipient not in _NO_TOOL
+        else:  # the model imagines a message of the tool or the user
+            if not continues:
                 return False
             thought = True
         reader.switch_channel(self, "reasoning" if thought else "content")
@@ -93,22 +93,22 @@ class Harmony(CustomDialect):
 
 
 class HarmonyStripped(CustomDialect):
-    """The same without the tokens."""
+    """Messages whose tokens were stripped."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         at_start = reader.place.message_start
-        silent = reader.in_reasoning
+        in_reasoning = reader.in_reasoning
         assistant = yield from scanner.literal(("assistant",))
         channel = yield from scanner.literal(_CHANNELS)
-        behind, guess = scanner.pos - scanner.start, False
+        body, guess = scanner.pos - scanner.start, False
         yield from scanner.blanks()
         directed = yield from scanner.ahead(("to=",))
-        if directed and (assistant or not silent):
+        if directed and (assistant or not in_reasoning):
             header = yield from _read_header(scanner)
-            if header and _called(reader, header) and (yield from _read_call(reader, self, header)):
+            if header and _names_tool(reader, header) and (yield from _read_call(reader, self, header)):
                 return True
-        scanner.pos = scanner.start + behind
+        scanner.pos = scanner.start + body
         if channel is None:
             return False
         if not assistant:
@@ -118,16 +118,16 @@ class HarmonyStripped(CustomDialect):
             guess = is_channel is None and channel == "analysis"
             if not (is_channel or guess):
                 return False
-            scanner.pos = scanner.start + behind
+            scanner.pos = scanner.start + body
         elif not at_start and reader.channels is not self:
             return False
         reader.switch_channel(self, "reasoning" if channel == "analysis" or directed else "content", guess=guess)
         return True
 
     def _is_channel(self, scanner: Scanner, most: int | None) -> Reading[bool | None]:
-        """Whether the word that was read is a channel: its message is glued to it, and another message follows.
+        """Whether the word before the scanner's position is a channel: its text is glued to it, and another message follows.
 
-        None if that does not show in `most` characters.
+        None if the next `most` characters do not show it.
         """
         begin = scanner.pos - scanner.start
         if not _GLUED.match((yield from scanner.peek())):
@@ -143,7 +143,7 @@ class HarmonyStripped(CustomDialect):
 
 
 def _read_header(scanner: Scanner) -> Reading[_Header | None]:
-    """Reads a header, up to its body or to what cannot stand in one; None for what is no header."""
+    """Parses a header up to its body, or up to text that is not part of a header; None if it is not a header."""
     header = _Header()
     before = scanner.pos - scanner.start
     while scanner.pos - scanner.start - before <= MAX_HEADER:
@@ -169,15 +169,15 @@ def _read_header(scanner: Scanner) -> Reading[_Header | None]:
             case None if found in _CHANNELS and not header.channel:
                 header.channel = found
             case None if header.type or not (header.recipient or found in _TYPES):
-                return None  # a word that no part of a header names: prose
+                return None  # an unknown word: prose
             case None:
                 header.type = found
     return None
 
 
-def _called(reader: "MarkupParser", header: _Header) -> bool:
-    """Whether the recipient is a tool; its name may have been glued to what follows it."""
-    if header.recipient in _NOBODY:
+def _names_tool(reader: "MarkupParser", header: _Header) -> bool:
+    """Whether the recipient is an offered tool; a type or channel that is glued to its name is cut off."""
+    if header.recipient in _NO_TOOL:
         return False
     name = bare_name(reader, header.recipient)
     for word in (*_TYPES, *_CHANNELS):
@@ -188,7 +188,7 @@ def _called(reader: "MarkupParser", header: _Header) -> bool:
 
 
 def _read_call(reader: "MarkupParser", dialect: "Dialect", header: _Header) -> Reading[bool]:
-    """Reads the body of a message to a tool."""
+    """Parses the body of a message to a tool. Returns whether it is a call."""
     if not header.complete and ((yield from reader.scanner.peek()) != "{" or header.type not in ("", *_TYPES)):
         return False
 
@@ -200,9 +200,8 @@ def _read_call(reader: "MarkupParser", dialect: "Dialect", header: _Header) -> R
     return (yield from read_arguments(reader, commit, _ENDS + _STARTS))
 
 
-HARMONY = Harmony("harmony", (*_STARTS, *_ENDS), offered_only=True)
 class HarmonyRecipient(CustomDialect):
-    """Only calls, only where they name their module: what other text says of channels is text."""
+    """Only calls with the prefix `functions.`, without any channels."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
@@ -212,9 +211,10 @@ class HarmonyRecipient(CustomDialect):
         if not (yield from scanner.ahead(("to=functions.",))):
             return False
         header = yield from _read_header(scanner)
-        return bool(header and _called(reader, header) and (yield from _read_call(reader, self, header)))
+        return bool(header and _names_tool(reader, header) and (yield from _read_call(reader, self, header)))
 
 
+HARMONY = Harmony("harmony", (*_STARTS, *_ENDS), offered_only=True)
 HARMONY_RECIPIENT = HarmonyRecipient(
     "harmony_recipient",
     ("assistant to=", "assistantcommentary to=", "assistantanalysis to=", "commentary to=", "analysis to=", "to=functions."),

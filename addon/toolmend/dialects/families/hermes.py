@@ -4,8 +4,8 @@
     {"name": "read_file", "arguments": {"path": "a.md", "limit": 20}}
     </tool_call>
 
-Some put the envelope in a fence, within the tags. Some lose the tag that opens it, and only the one that ends it shows that
-this JSON is a call (hermes-agent#742). Source: the chat templates of Qwen and NousResearch.
+Some models put a fence around the envelope, inside the tags. Some lose the opening tag, so that only the end tag shows that this
+JSON is a call (hermes-agent#742). Source: the chat templates of Qwen and NousResearch.
 """
 
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ _FORM = EnvelopeForm(ends=HERMES.closers, strict=True)
 
 
 class HermesOpenerless(CustomDialect):
-    """An envelope on a line of its own, if the end tag follows it."""
+    """An envelope at the beginning of a line that the end tag follows."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner

@@ -1,4 +1,4 @@
-"""Inkling: an envelope behind its tool's name.
+"""Inkling: an envelope after its tool's name.
 
     <|message_model|>read_file<|content_invoke_tool_json|>{"name": "read_file", "args": {"path": "a.md"}}<|end_message|>
 
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[^\s<>{}]*")
 
 
 class Inkling(TagDialect):
-    """The name in front is the one in the envelope, which decides."""
+    """A tag dialect with a name before the envelope, which is skipped: the name in the envelope counts."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner

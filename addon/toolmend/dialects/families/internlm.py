@@ -3,7 +3,7 @@
     <|action_start|><|plugin|>
     {"name": "read_file", "parameters": {"path": "a.md"}}<|action_end|>
 
-A blank may stand between the tokens. Source: the InternLM2 chat format.
+There may be a blank between the tokens. Source: the InternLM2 chat format.
 """
 
 from ..engine.tag import Tag

@@ -3,13 +3,13 @@
     <|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a.md"}
     <|tool_call_end|><|tool_calls_section_end|>
 
-The id is `functions.NAME:COUNTER`, the counter runs over the whole conversation, and the id must reach the client verbatim:
-the template prints it back, and a model that is fed foreign ids goes silent after a few turns. Source:
-Kimi-K2-Instruct, docs/tool_call_guidance.md and chat_template.jinja; the singular section tokens from streams in the wild.
+The id is `functions.NAME:COUNTER` with a counter over the whole conversation. It must reach the client verbatim: the template
+prints it back, and a model that gets foreign ids stops calling tools after a few turns. Source: Kimi-K2-Instruct,
+docs/tool_call_guidance.md and chat_template.jinja; the singular section tokens are from streams in the wild.
 
-After a conversation with ids of another provider the model writes those, or half of its own: `functionsexec5`, `functions_exec_1`
-(sglang#21377), `call_9f31ab`, or nothing. Then the call is of the one offered tool that the id or the arguments fit; if none
-does, it is text.
+After a conversation with ids of another provider, the model writes such ids, or damaged ones: `functionsexec5`,
+`functions_exec_1` (sglang#21377), `call_9f31ab`, or none. Then the call is for the one offered tool that fits the id or the
+arguments; if none fits, the markup stays text.
 """
 
 import re
@@ -31,14 +31,14 @@ _NAMELESS = re.compile(r"(?:functions\.)?:?(?P<counter>\d*)")
 _FOREIGN = re.compile(
     r"(?:call|toolu|tool|chatcmpl|fc)[_-]\S*\d\S*|(?=\S*\d)[0-9a-f]{4,}(?:-?[0-9a-f]+)*|functions?[_:/-]?\S*\d|\S*[_.-]\d+"
 )
-"""Ids of other providers, and names with a counter that is not set apart as the template does it."""
+"""Ids of other providers, and names with a counter in another form than the template's."""
 
 _AROUND = r"(?:\d{{1,4}}[._:-])?(?:(?:functions?|tools?)[._:/-]?)?{}(?:[._:/#-]?\d{{1,9}})*:?"
-"""An offered name, and what may stand around it."""
+"""An offered name with possible additions."""
 
 
 class KimiK2(TagDialect):
-    """The tags, and the rules for ids."""
+    """A tag dialect with the rules for ids."""
 
     def identify(self, reader: "MarkupParser", header: str) -> tuple[str, str] | None:
         fitting = _named_in(reader, header)
@@ -55,7 +55,7 @@ class KimiK2(TagDialect):
         nameless = _NAMELESS.fullmatch(header)
         if nameless is None and not (reader.tools.known and _is_foreign(reader, header)):
             return (yield from TagDialect.read_call(self, reader, header))
-        # no more than a counter, or an id: the arguments name the tool, or it is the one offered tool that they fit
+        # only a counter, or an id: the arguments name the tool, or fit only one offered tool
         yield from reader.scanner.blanks()
         if (yield from reader.scanner.peek()) != "{":
             return False
@@ -87,7 +87,7 @@ class KimiK2(TagDialect):
 
 
 def _named_in(reader: "MarkupParser", header: str) -> str:
-    """The one offered tool that a header names with something else around it than the template writes."""
+    """The offered tool that a header names with other additions than the template's; "" if there is not exactly one."""
     if not reader.tools.known or header in reader.tools or bare_name(reader, header) in reader.tools:
         return ""
     counted = _COUNTED.fullmatch(header)
@@ -105,7 +105,7 @@ def _is_foreign(reader: "MarkupParser", header: str) -> bool:
 
 
 def _called(reader: "MarkupParser", arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The tool that arguments are for, and the arguments: they may be an envelope. No name if that is not clear."""
+    """The tool that fits the arguments, which may be an envelope, and the arguments; "" for the name if that is unclear."""
     name = next((arguments[key] for key in NAMES if isinstance(arguments.get(key), str)), "")
     inner = next((arguments[key] for key in ARGUMENTS if isinstance(arguments.get(key), dict)), None)
     if inner is not None and bare_name(reader, name) in reader.tools.schemas:
@@ -119,7 +119,7 @@ def _called(reader: "MarkupParser", arguments: dict[str, Any]) -> tuple[str, dic
 
 
 def new_id(reader: "MarkupParser", name: str) -> str:
-    """A free id of the conversation: the next, or where many have been taken out of turn, one behind them."""
+    """The next free id of the conversation; the growing step bounds the search if clients have used many ids ahead."""
     counter, step = reader.tools.calls_so_far + reader.calls, 1
     while f"functions.{name}:{counter}" in reader.ids:
         counter, step = counter + step, step * 2

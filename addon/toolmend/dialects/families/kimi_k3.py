@@ -3,11 +3,12 @@
     <|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"<|sep|>a.md
     <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>
 
-Around it are channels, whose marks are never content: `<|open|>think<|sep|>…<|close|>think<|sep|>`, `response`, `message`; the
-first is opened by the prompt. Attributes are escaped (`&amp;` `&quot;`), values are not. `type` says if a value is raw text
-(string) or JSON. There is no id in the text, and `index` begins anew with each message, so ids are made. The arguments may also
-be one block of JSON. Two marks may be one, without the tokens between them: `toolscall` (oh-my-pi#8495). Detokenizers that
-space special tokens write blanks inside the marks, and models misspell `<|sep|>`. Source: encoding_k3.py of the checkpoint.
+Channels surround the calls, and their marks are never content: `<|open|>think<|sep|>…<|close|>think<|sep|>`, `response`,
+`message`; the prompt opens the first one. Attributes are escaped (`&amp;` `&quot;`), values are not. `type` states whether a
+value is raw text (string) or JSON. The text has no id, and `index` restarts with each message, so ids are generated. The
+arguments may also be one JSON block. Two marks may be joined without the tokens between them: `toolscall` (oh-my-pi#8495).
+Detokenizers that space special tokens write blanks inside the marks, and models misspell `<|sep|>`. Source: encoding_k3.py of the
+checkpoint.
 """
 
 import html
@@ -42,7 +43,7 @@ _BLOCK = _marks("open", 'json type="object"', "json")
 
 
 class KimiK3(TagDialect):
-    """The tags, arguments in one block, and the channels."""
+    """A tag dialect with channels, and with arguments in tags or in one JSON block."""
 
     @property
     def openers(self) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
-"""Markup left over around a call that was found, by itself or as a real call of the upstream.
+"""Drops leftover markup next to a call in the text or a native call.
 
-    [{"name": "read_file", "arguments": {}}]</TOOLCALL>        an end of another dialect's
+    [{"name": "read_file", "arguments": {}}]</TOOLCALL>        an end tag of another dialect
     <tool_call></tool_call>                                    an empty envelope after a call
-    <tool_call>            and then the provider's own call    a beginning (Rapid-MLX#448)
+    <tool_call>            and then a native call              a begin tag (Rapid-MLX#448)
 
-No dialect, but read by the same engine. An end counts directly after a call of the text, or on a line of its own in an answer
-that has calls; anywhere else it is text.
+It is parsed like a dialect. An end tag counts directly after a call in the text, or on a separate line in an answer with calls;
+anywhere else it is text.
 """
 
 import re
@@ -27,14 +27,14 @@ _NOTHING = ("[]", "{}")
 
 
 class Leftovers(CustomDialect):
-    """The ends and wrappers of some dialects."""
+    """The end tags and wrappers of some dialects."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
         if not (reader.after_call or reader.place.line_start):
             return False
         if not (reader.calls or reader.native_calls):
-            if (yield from scanner.literal(self.closers)):  # it waits for what follows: a call of the provider's (Reader.native)
+            if (yield from scanner.literal(self.closers)):  # holds for a native call that may follow (MarkupParser.native)
                 yield from scanner.blanks()
                 yield from scanner.peek()
             return False
@@ -63,5 +63,5 @@ def _made(names: tuple[str, ...]) -> Leftovers:
 
 
 def leftovers(dialects: Sequence[Dialect]) -> Leftovers:
-    """What may be left over of these dialects."""
+    """The leftovers of these dialects."""
     return _made(tuple(dialect.name for dialect in dialects))

@@ -1,4 +1,4 @@
-"""LongCat-Flash: Hermes envelopes in tags of its own, which nobody mistakes.
+"""LongCat-Flash: Hermes envelopes in unmistakable tags.
 
     <longcat_tool_call>
     {"name": "read_file", "arguments": {"path": "a.md"}}

@@ -10,7 +10,7 @@ from ..engine.tags import TagDialect
 
 
 class MiniCPM(TagDialect):
-    """Its tag is plain XML: the name of an offered tool makes it a call."""
+    """A tag dialect that requires the name of an offered tool, as its tag is plain XML."""
 
     @property
     def offered_only(self) -> bool:

@@ -1,11 +1,11 @@
-"""MiniMax M2 in the notation of flags (openclaw#70331), where it has lost its own.
+"""MiniMax M2's calls in a notation with flags (openclaw#70331), in place of its own markup.
 
     [TOOL_CALL] {tool => 'bash', args => {--command "ls -la" --timeout 30}} [/TOOL_CALL]
     [TOOL_CALL]
     {"tool": "bash", "args": {"command": "ls -la"}}
     [/TOOL_CALL]
 
-A call is read to its end before it counts: it names an offered tool, and its arguments fit.
+A call is parsed to its end before it counts: it must name an offered tool, and its arguments must fit.
 """
 
 import re
@@ -27,11 +27,11 @@ _NAME = re.compile(rf"\s*(?:tool|name|tool_name|function){_IS}[\"']?(?P<name>[^\
 _HEAD = re.compile(r"[^{}]*")
 _CLOSERS = ("[/TOOL_CALL]",)
 MAX_HEAD = 256
-"""Characters between the braces of a call and of its arguments."""
+"""Characters between the brace of a call and that of its arguments."""
 
 
 class MinimaxArrow(CustomDialect):
-    """One call."""
+    """One call, as an envelope or with flags."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner

@@ -7,8 +7,8 @@
     </invoke>
     </minimax:tool_call>
 
-Values are raw text: no entity is decoded. The wrapper may be missing, which only a profile can tell from other XML. Source:
-MiniMax-M2 chat template and docs/tool_calling_guide.md.
+Values are raw text: no entity is decoded. The wrapper may be missing (`minimax_invoke`); then only a profile distinguishes calls
+from other XML. Source: MiniMax-M2 chat template and docs/tool_calling_guide.md.
 """
 
 from ..engine.tag import Tag

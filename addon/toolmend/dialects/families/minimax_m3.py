@@ -1,11 +1,11 @@
-"""MiniMax M3: each tag carries a prefix, an argument is an element named after it.
+"""MiniMax M3: each tag has a prefix, and an argument is an element with its name.
 
     ]<]minimax[>[<tool_call>
     ]<]minimax[>[<invoke name="read_file">]<]minimax[>[<path>a.md]<]minimax[>[</path>]<]minimax[>[</invoke>
     ]<]minimax[>[</tool_call>
 
-Objects are nested elements, arrays hold `<item>` elements; which of the two an empty element is, the schema says. Values are raw
-text, typed by the schema. Source: the MiniMax-M3 template by way of vLLM and mlx-lm.
+Objects are nested elements, arrays have `<item>` elements; the schema decides what an empty element is. Values are raw text,
+typed by the schema. Source: the MiniMax-M3 template in vLLM and mlx-lm.
 """
 
 import re
@@ -31,11 +31,11 @@ _ELEMENT = re.compile(re.escape(_P) + r"<(/?)([^<>/\s]+)>")
 _NESTS = {"object", "array"}
 
 MAX_NESTED = 64
-"""Elements within one another that are told apart: no tool's arguments are so deep."""
+"""Nested elements that are parsed; deeper ones are ignored, as no tool's arguments are so deep."""
 
 
 class Elements(Values):
-    """The elements of one call: an end tag is of the name that it ends."""
+    """The elements of one call; the end tag has the name of the element."""
 
     def header(self) -> Reading[tuple[str, str | None] | None]:
         if (yield from self._reader.scanner.ahead(self._ends + self._begins)):
@@ -69,7 +69,7 @@ class Elements(Values):
 
 
 class MinimaxM3(TagDialect):
-    """The tags of a call, and its elements."""
+    """A tag dialect whose parameters are elements."""
 
     def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
         tags = Tags(self.parameter, self.call, self.wrapper)
@@ -78,7 +78,7 @@ class MinimaxM3(TagDialect):
 
 @mutable
 class _Node:
-    """An element, and those in it: it is `text[begin:end]`, and what stands between its tags `text[inner:inner_end]`."""
+    """An element `text[begin:end]` with the content `text[inner:inner_end]`, and its child elements."""
 
     name: str
     begin: int
@@ -89,14 +89,14 @@ class _Node:
 
 
 def _build(text: str, schema: Any, root: Any) -> str:
-    """The JSON of what stands in an element."""
+    """The JSON for the content of an element."""
     return _json(text, _tree(text), schema, root)
 
 
 def _json(text: str, node: _Node, schema: Any, root: Any) -> str:
     types = types_of(schema, root)
     children = node.children
-    if not children or _says_more(text, node):
+    if not children or _has_text(text, node):
         content = text[node.inner : node.inner_end]
         if not content.strip() and "string" not in types:
             if "array" in types:
@@ -116,21 +116,21 @@ def _json(text: str, node: _Node, schema: Any, root: Any) -> str:
 
 
 def _member(text: str, nodes: list[_Node], schema: Any, root: Any) -> str:
-    """The JSON of elements of one name: a list if there are several and the schema allows one, else the last."""
+    """The JSON of the elements with one name: a list if there are several and the schema allows one, otherwise the last."""
     if len(nodes) > 1 and "array" in types_of(schema, root):
         return "[" + ", ".join(_json(text, node, items_of(schema, root), root) for node in nodes) + "]"
     return _json(text, nodes[-1], schema, root)
 
 
-def _says_more(text: str, node: _Node) -> bool:
-    """Whether there is anything between the elements of one: a text, or an element that has no end."""
+def _has_text(text: str, node: _Node) -> bool:
+    """Whether there is text, or an element without an end tag, between the child elements."""
     ends = [node.inner, *(child.end for child in node.children)]
     begins = [*(child.begin for child in node.children), node.inner_end]
     return any(text[end:begin].strip() for end, begin in zip(ends, begins, strict=True))
 
 
 def _tree(text: str) -> _Node:
-    """The elements of a text. One that has no end is text, and so is what follows it up to the end of the one around it."""
+    """The element tree of a text. An element without an end tag is text, with everything up to the end of its parent."""
     whole = _Node("", 0, 0, len(text), len(text))
     open_, names = [whole], Counter[str]()
     for match in _ELEMENT.finditer(text):

@@ -3,7 +3,7 @@
     [TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "a.md"}, "id": "VvvODy9mT"}]
     [TOOL_CALLS]read_file[ARGS]{"path": "a.md"}[TOOL_CALLS]get_time[CALL_ID]VvvODy9mT[ARGS]{"zone": "UTC"}
 
-An id stands behind the arguments in an envelope, so these wait for it. `[ARGS]` may be missing. Source: mistral-common,
+In an envelope the id comes after the arguments, so these are held for it. `[ARGS]` may be missing. Source: mistral-common,
 tokenizers v3, v11 and v13.
 """
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[^\s\[\]{}<>\"']*")
 _ID = re.compile(r"[A-Za-z0-9_.:-]*")
-MOST_OPENERS = 4
-"""In a row: there may be a second one in front of the real one. Each of many begins anew, so none reads them all."""
+MAX_OPENERS = 4
+"""Openers in a row, as there may be a second one before the real one. The bound keeps the cost of many openers linear."""
 
 _FORM = EnvelopeForm(ends=("[TOOL_CALLS]", "[/TOOL_CALLS]"), holds_for_id=True)
 
 
 class Mistral(CustomDialect):
-    """One reader for both forms."""
+    """Both forms."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
-        for _ in range(MOST_OPENERS):
+        for _ in range(MAX_OPENERS):
             if (yield from scanner.literal(self.openers)):
                 yield from scanner.blanks()
         begin = yield from scanner.peek()

@@ -1,4 +1,4 @@
-"""Nemotron of Llama's and Mistral's make (Nemotron Super and Ultra 1, Nano 4B and 8B): envelopes in tags of its own.
+"""Nemotron models based on Llama and Mistral (Nemotron Super and Ultra 1, Nano 4B and 8B): envelopes in `<TOOLCALL>`.
 
     <TOOLCALL>[{"name": "read_file", "arguments": {"path": "a.md"}}]</TOOLCALL>
 

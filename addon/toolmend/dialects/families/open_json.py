@@ -1,12 +1,12 @@
-"""JSON in the open: models that know no tool tokens write the calls as JSON, bare or in a fence.
+"""Calls as bare JSON or JSON in a fence, from models without tokens for tools.
 
     [{"name": "read_file", "arguments": {"path": "a.md"}}]          {"name": "get_time", "parameters": {"zone": "UTC"}}
 
-Qwen's put it between the tags that tools are told to them in: <tools>{"name": "get_time", "arguments": {}}</tools> (vllm#32926).
+Qwen models write it between the tags of the tools in their prompt: <tools>{"name": "get_time", "arguments": {}}</tools>
+(vllm#32926).
 
-It is a call only if it names an offered tool and has arguments that are an object or null; data that merely looks like it stays
-text, and is held no longer than its first member that an envelope does not have. Source: xLAM, Llama 3 and Qwen2.5-Coder
-templates; replies as listed in kronk#950.
+A call must name an offered tool, and have arguments that are an object or null. Similar data stays text, and is held only up to
+the first member that an envelope does not have. Source: xLAM, Llama 3 and Qwen2.5-Coder templates; replies in kronk#950.
 """
 
 import re
@@ -31,12 +31,12 @@ class OpenJSON(CustomDialect):
         return (yield from self.read_calls(reader))
 
     def read_calls(self, reader: "MarkupParser") -> Reading[bool]:
-        """Reads the envelopes that begin here. Whether there was a call."""
+        """Parses envelopes at the scanner's position. Returns whether there was a call."""
         return (yield from read_envelopes(reader, self, _FORM))
 
 
 class JsonTools(OpenJSON):
-    """DelimitedDialect the tags that have the tools in the prompt; where they have tools, it is no call."""
+    """JSON between the tags of the tools in the prompt; a tool definition there is not a call."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         yield from reader.scanner.literal(self.openers)
@@ -44,13 +44,13 @@ class JsonTools(OpenJSON):
 
 
 class Fence(OpenJSON):
-    """JSON that is all there is in a fence; the fence goes with the calls."""
+    """A fence with nothing but calls, which is dropped with them."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         return (yield from self.read_fence(reader))
 
     def read_fence(self, reader: "MarkupParser") -> Reading[bool]:
-        """Reads the fence that begins here. Whether there was a call in it."""
+        """Parses a fence at the scanner's position. Returns whether there was a call in it."""
         scanner = reader.scanner
         fence = yield from scanner.literal(tuple(_MORE))
         assert fence

@@ -2,7 +2,7 @@
 
     functools[{"name": "read_file", "arguments": {"path": "a.md"}}]
 
-Source: vLLM's phi4mini reader.
+Source: vLLM's phi4mini parser.
 """
 
 from ..engine.tag import Tag

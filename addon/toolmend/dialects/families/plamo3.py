@@ -3,7 +3,7 @@
     <|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>read_file<|plamo:end_tool_name:plamo|>
     <|plamo:begin_tool_arguments:plamo|>{"path": "a.md"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>
 
-Source: the PLaMo 3 chat template; newlines between the tokens come and go.
+Newlines between the tokens are optional. Source: the PLaMo 3 chat template.
 """
 
 import re

@@ -1,12 +1,12 @@
-"""Calls that are Python: Llama 3.2 and 4, Olmo 3, LFM2.
+"""Calls as Python code: Llama 3.2 and 4, Olmo 3, LFM2.
 
     [read_file(path="a.md", limit=20), get_time(zone='UTC')]                            Llama, bare
     <|python_start|>[read_file(path="a.md", limit=20)]<|python_end|>                    Llama 4
     <function_calls>\\nread_file(path="a.md", limit=20)\\nget_time(zone="UTC")\\n</function_calls>        Olmo 3
     <|tool_call_start|>[read_file(path="a.md", limit=20)]<|tool_call_end|>              LFM2, or a JSON array inside
 
-In the open it is a call only if it begins a line, names an offered tool, and the first argument is `key=` and a literal:
-positional arguments and names are code. Source: vLLM's and SGLang's pythonic parsers, the chat templates of Olmo 3 and LFM2.
+A bare call must begin a line and name an offered tool, and its first argument must be `key=` and a literal: positional arguments
+and names are code. Source: vLLM's and SGLang's pythonic parsers, the chat templates of Olmo 3 and LFM2.
 """
 
 import re
@@ -32,7 +32,7 @@ _SEPARATORS = re.compile(r"[\s,;]*")
 
 
 class PythonList(DelimitedDialect):
-    """Calls between tokens, or a list of them in the open."""
+    """Calls between tokens, or a bare list of them."""
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
         scanner = reader.scanner
@@ -44,22 +44,22 @@ class PythonList(DelimitedDialect):
             scanner.pos = scanner.start + back
             called = yield from read_envelopes(reader, self, EnvelopeForm(ends=self.end))
         else:
-            told: list[tuple[str, list[str]]] = []
-            called = yield from self._calls(reader, told)
+            calls: list[tuple[str, list[str]]] = []
+            called = yield from self._calls(reader, calls)
             if called and bracket:
                 back = scanner.pos - scanner.start
                 yield from scanner.blanks()
                 if (yield from scanner.literal(("]",))):
                     reader.drop_markup()
-                    yield from self._again(reader, told)
+                    yield from self._again(reader, calls)
                 else:
                     scanner.pos = scanner.start + back
         if called and self.begin:
             reader.open_wrapper(self, self.end)
         return called
 
-    def _again(self, reader: "MarkupParser", told: list[tuple[str, list[str]]]) -> Reading[None]:
-        """Swallows the same list after the tokens, without them: LFM2 writes that."""
+    def _again(self, reader: "MarkupParser", calls: list[tuple[str, list[str]]]) -> Reading[None]:
+        """Drops a copy of the list after the end token, without tokens, as LFM2 writes it."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
         yield from scanner.blanks()
@@ -68,30 +68,30 @@ class PythonList(DelimitedDialect):
             if (yield from scanner.literal(("[",))):
                 again = yield from reader.attempt(self._calls(reader, []))
                 yield from scanner.blanks()
-                same = [(call.name, call.arguments) for call in again] == [(name, "".join(pieces)) for name, pieces in told]
+                same = [(call.name, call.arguments) for call in again] == [(name, "".join(pieces)) for name, pieces in calls]
                 if same and (yield from scanner.literal(("]",))):
                     reader.fired("duplicate_call")
                     reader.drop_markup()
                     return
         scanner.pos = scanner.start + back
 
-    def _calls(self, reader: "MarkupParser", told: list[tuple[str, list[str]]]) -> Reading[bool]:
-        """Reads calls up to what is none, or breaks off, and adds them to `told`. Whether there were any."""
+    def _calls(self, reader: "MarkupParser", calls: list[tuple[str, list[str]]]) -> Reading[bool]:
+        """Parses calls up to other text or a cut-off call, and appends them to `calls`. Returns whether there were any."""
         scanner = reader.scanner
         called: bool | None = False
         while called is not None:
             back = scanner.pos - scanner.start
             if called:
                 yield from scanner.run(_SEPARATORS, 4096)
-            again = yield from self._call(reader, told)
+            again = yield from self._call(reader, calls)
             if again is False:
                 scanner.pos = scanner.start + back
                 return called
             called = again
         return True
 
-    def _call(self, reader: "MarkupParser", told: list[tuple[str, list[str]]]) -> Reading[bool | None]:
-        """Reads a call. Whether there was one; None if it breaks off."""
+    def _call(self, reader: "MarkupParser", calls: list[tuple[str, list[str]]]) -> Reading[bool | None]:
+        """Parses a call. Returns whether there was one; None if it is cut off."""
         scanner = reader.scanner
         name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
         if not reader.accepts(self, name) or not (yield from scanner.literal(("(",))):
@@ -103,7 +103,7 @@ class PythonList(DelimitedDialect):
         scanner.pos = scanner.start + back
         reader.start(self, reader.new_id(), name)
         pieces: list[str] = []
-        told.append((name, pieces))
+        calls.append((name, pieces))
 
         def emit(text: str) -> None:
             if self.begin:
@@ -117,7 +117,7 @@ class PythonList(DelimitedDialect):
         return None
 
     def _is_call(self, reader: "MarkupParser") -> Reading[bool]:
-        """Whether what follows the bracket can be the arguments of a call: `)` or `key=`, and in the open a literal."""
+        """Whether the text after the bracket can be arguments: `)` or `key=`, followed by a literal in a bare call."""
         scanner = reader.scanner
         if (yield from scanner.literal((")",))):
             yield from scanner.blanks()

@@ -1,4 +1,4 @@
-"""Qwen3-Coder and its kin: Qwen3.5 to 3.8, Nemotron 3, Step-3.5, MiMo.
+"""Qwen3-Coder and models with the same markup: Qwen3.5 to 3.8, Nemotron 3, Step-3.5, MiMo.
 
     <tool_call>
     <function=read_file>
@@ -8,13 +8,11 @@
     </function>
     </tool_call>
 
-The opening `<tool_call>` is often missing (3 of 16 turns). One newline before and one behind each value is markup. Source:
-the Qwen3-Coder chat template. Models drift from it: `<parameter=path=a.md</parameter>` (Qwen3-Coder#457), the end of a block that
-an earlier model had (Qwen3.8#178), and attributes, which many clients' readers know:
+The opening `<tool_call>` is often missing (3 of 16 turns). One newline before and one after each value is markup. Source: the
+Qwen3-Coder chat template. Models deviate from it: `<parameter=path=a.md</parameter>` (Qwen3-Coder#457), the end tag of an earlier
+model's block (Qwen3.8#178), the first character of a tag missing (`function=read_file>`), and attributes:
 
     <tool_call><function name="read_file"><parameter name="path">a.md</parameter></function></tool_call>
-
-or they lose the first character of a tag: `function=read_file>`.
 """
 
 import re
@@ -24,8 +22,8 @@ from ..engine.tags import TagDialect
 
 CALL = Tag(("<function=", "<function =", "<function\n="), (">",), ("</function>",), QUOTED)
 _WRAPPER = Tag(("<tool_call>",), end=("</tool_call>", "</function_invocation>"))
-_BEFORE = (">\n", ">\r\n", ">")
-_BEHIND = ("\n</parameter>", "\r\n</parameter>", "</parameter>")
+_SEPARATORS = (">\n", ">\r\n", ">")
+_ENDS = ("\n</parameter>", "\r\n</parameter>", "</parameter>")
 _NAMED = re.compile(r"""(?:name\s*+)?=\s*+["']?\s*+(?P<name>[^\s<>{}"'=]++)\s*+["']?(?:(?<!\w)\s.*)?""")
 
 QWEN3_CODER = TagDialect(
@@ -33,7 +31,7 @@ QWEN3_CODER = TagDialect(
     wrapper=_WRAPPER,
     call=CALL,
     arguments="parameters",
-    parameter=Tag(("<parameter=",), (*_BEFORE, "=>\n", "=>", "="), _BEHIND, QUOTED, re.compile(r"[^<>{}=]*")),
+    parameter=Tag(("<parameter=",), (*_SEPARATORS, "=>\n", "=>", "="), _ENDS, QUOTED, re.compile(r"[^<>{}=]*")),
     ambiguous=True,
 )
 QWEN3_CUT = TagDialect(
@@ -41,7 +39,7 @@ QWEN3_CUT = TagDialect(
     wrapper=_WRAPPER,
     call=Tag(("function=",), (">",), ("</function>", "/function>"), QUOTED),
     arguments="parameters",
-    parameter=Tag(("<parameter=", "parameter="), _BEFORE, (*_BEHIND, "\n/parameter>"), QUOTED, re.compile(r"[^<>{}=]*")),
+    parameter=Tag(("<parameter=", "parameter="), _SEPARATORS, (*_ENDS, "\n/parameter>"), QUOTED, re.compile(r"[^<>{}=]*")),
     ambiguous=True,
     place="line",
 )
@@ -50,6 +48,6 @@ QWEN3_NAMED = TagDialect(
     wrapper=_WRAPPER,
     call=Tag(("<function ",), (">",), ("</function>",), _NAMED),
     arguments="parameters",
-    parameter=Tag(("<parameter",), _BEFORE, _BEHIND, _NAMED),
+    parameter=Tag(("<parameter",), _SEPARATORS, _ENDS, _NAMED),
     ambiguous=True,
 )

@@ -1,12 +1,12 @@
-"""Reasoning that a model writes into its content between tags, and the tags around its answer.
+"""Tags around reasoning that a model writes into its content, and around its answer.
 
     <think>The user wants …</think>The answer is …
     The user wants …</think>The answer is …                        the chat template opened the tag in the prompt
     <|START_THINKING|>…<|END_THINKING|><|START_RESPONSE|>The answer is …<|END_RESPONSE|>
 
-A pair is a row of PAIRS. `anywhere` marks tokens that ordinary text does not contain: they count in the middle of a line, and
-for models that nothing is known of. The others count at the beginning of a line, or of the message. No tag in quoted code counts,
-but for an end on a line of its own in a fence that the thought left open.
+`anywhere` in a row of PAIRS marks tokens that ordinary text does not contain: they count within a line, and for unknown models.
+The others count at the beginning of a line, or of the message. Tags in quoted code do not count, except an end tag on a separate
+line in a fence that the reasoning left open.
 
 Source: the chat templates of DeepSeek R1, Qwen3, Kimi-VL, Seed-OSS, Magistral, MiniMax M3, Command A, Gemma 4, Granite 3.2 and
 3.3, Apertus, PLaMo 3, K2-Horizon, LongCat, ERNIE 4.5 and Hunyuan A13B.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @value
 class Pair:
-    """What begins a thought and what ends it. `models`: the profiles that it is looked for with; none: all."""
+    """The begin and end tag of reasoning. `models`: the profiles that it applies to; empty: all."""
 
     begin: str
     end: str
@@ -63,28 +63,30 @@ ANSWERS = (
     Pair("<response>", "</response>", "message", ("granite", "ernie")),
     Pair("<answer>", "</answer>", "message", ("hunyuan",)),
 )
-"""What stands around the answer after a thought. An end that ordinary text may contain counts at the end of the message."""
+"""Tags around the answer after reasoning. An end tag that ordinary text may contain counts only at the end of the message."""
 
 CITATIONS = ("<co>", "</co:")
-"""Around what Command A cites, within its own tags: `<co>text</co: 0:[1,2]>`."""
+"""Tags of Command A around a citation: `<co>text</co: 0:[1,2]>`."""
 
 _CITED = re.compile(r"[\d\s,:\[\]]*")
 MAX_CITED = 256
-"""Characters of the numbers in the end of a citation."""
+"""Characters of the numbers in the end tag of a citation."""
 
 type Lone = Literal["line", "word", "nowhere"]
 
-MOST_REPEATED = 4
-"""Tags in a row that are read as one."""
+MAX_REPEATED = 4
+"""Equal tags in a row that count as one."""
 
 
 @value
 class ReasoningTags(CustomDialect):
-    """Not a way to call, but read by the same engine: calls stand inside reasoning, too.
+    """The tags of one profile; parsed like a dialect, since calls occur inside reasoning as well.
 
-    `pairs` are those of the model. `known`: the model is known to write its reasoning so; if not, only tokens that nothing else
-    contains begin a thought. `lone`: where an end is dropped whose thought went out as content: on a line of its own, or
-    behind a word too, or nowhere.
+    Attributes:
+        pairs: The tags around reasoning.
+        answers: The tags around the answer.
+        known: Whether the model is known to write such tags; otherwise only `anywhere` tokens begin reasoning.
+        lone: Where an end tag without a begin tag is dropped: on a separate line, also after a word, or nowhere.
     """
 
     pairs: tuple[Pair, ...] = ()
@@ -108,11 +110,11 @@ class ReasoningTags(CustomDialect):
 
     def _begin(self, reader: "MarkupParser", row: Pair) -> Reading[bool]:
         scanner, place = reader.scanner, reader.place
-        if place.in_code or reader.in_reasoning or not (row.place == "anywhere" or (self.known and _stands(reader, row))):
+        if place.in_code or reader.in_reasoning or not (row.place == "anywhere" or (self.known and _is_in_place(reader, row))):
             reader.named = True
             return False
         yield from _repeated(scanner, (row.begin,))
-        # after the beginning of an answer, a tag that a text may name is a guess: see Guess
+        # after the beginning of an answer, a tag that ordinary text may contain is a guess: see Guess
         reader.switch_reasoning(self, thinking=True, pair=row, guess=row.place != "anywhere" and not place.message_start)
         return True
 
@@ -128,7 +130,7 @@ class ReasoningTags(CustomDialect):
         yield from _repeated(scanner, ends)
         if reader.tentative and not (yield from scanner.peek()):
             reader.guess = None
-            reader.confirm_calls()  # nothing follows the reasoning
+            reader.confirm_calls()  # no text follows the reasoning
         reader.switch_reasoning(self, thinking=False)
         if found := (yield from scanner.literal(tuple(row.begin for row in self.answers))):
             yield from scanner.blanks()
@@ -136,7 +138,7 @@ class ReasoningTags(CustomDialect):
         return True
 
     def _ends_code(self, reader: "MarkupParser") -> Reading[bool]:
-        """Whether an end in code ends the thought: no thought quotes it so, but leaves a fence or a backtick open."""
+        """Whether an end tag in code ends the reasoning, which then left a fence or a backtick open."""
         scanner, place = reader.scanner, reader.place
         quoted, reader.named = reader.named, False
         back = scanner.pos - scanner.start
@@ -145,13 +147,13 @@ class ReasoningTags(CustomDialect):
         return ends
 
     def _lone(self, reader: "MarkupParser", *, anywhere: bool) -> Reading[bool]:
-        """Reads an end whose beginning nothing was seen of, where the text before it went out as content."""
+        """Parses an end tag without a begin tag, after text that was emitted as content."""
         scanner, place = reader.scanner, reader.place
         if self.lone == "nowhere" or (reader.named and not anywhere):
             return False
         at_line, at_message, glued = place.line_start, place.message_start, place.glued
         after = scanner.pos - scanner.start
-        fused = not (yield from scanner.peek()).isspace()  # or nothing follows
+        fused = not (yield from scanner.peek()).isspace()  # also at the end of the text
         line_ends = yield from _line_ends(scanner)
         if self.lone == "word" or anywhere:
             stray = at_message or ((at_line or glued) and (fused or line_ends or anywhere))
@@ -185,7 +187,6 @@ class ReasoningTags(CustomDialect):
         reader.answers("")
         return True
 
-
     def _citation(self, reader: "MarkupParser", tag: str) -> Reading[bool]:
         scanner = reader.scanner
         if reader.place.in_code or not (reader.thought or reader.answer):
@@ -196,20 +197,20 @@ class ReasoningTags(CustomDialect):
         return True
 
 
-def _stands(reader: "MarkupParser", row: Pair) -> bool:
+def _is_in_place(reader: "MarkupParser", row: Pair) -> bool:
     return reader.place.message_start if row.place == "message" else reader.place.line_start
 
 
 def _repeated(scanner: Scanner, tags: tuple[str, ...]) -> Reading[None]:
-    """Goes past blanks, and past the same tag where it is doubled."""
-    for _ in range(MOST_REPEATED):
+    """Skips blanks and repetitions of the tag."""
+    for _ in range(MAX_REPEATED):
         yield from scanner.blanks()
         if not (yield from scanner.literal(tags)):
             return
 
 
 def _line_ends(scanner: Scanner) -> Reading[bool]:
-    """Whether nothing but spaces follows in the line."""
+    """Whether only spaces follow on the line."""
     while (character := (yield from scanner.peek())) in (" ", "\t", "\r"):
         scanner.pos += 1
     return character in ("", "\n")
@@ -217,7 +218,7 @@ def _line_ends(scanner: Scanner) -> Reading[bool]:
 
 @cache
 def reasoning_tags(profile: str = "", *, known: bool = True, lone: Lone = "word") -> ReasoningTags:
-    """The tags to look for with a profile, by its name; `known` and `lone` are as in ReasoningTags."""
+    """The tags for a profile, by its name; `known` and `lone`: see ReasoningTags."""
     pairs = tuple(row for row in PAIRS if not row.models or profile in row.models)
     answers = tuple(row for row in ANSWERS if not row.models or profile in row.models)
     openers = dict.fromkeys(tag for row in (*pairs, *answers) for tag in (row.begin, row.end))

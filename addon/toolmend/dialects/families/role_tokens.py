@@ -1,17 +1,18 @@
-"""Tokens of the chat template that end or begin a turn, where a server leaves them in the text.
+"""Drops chat template tokens that begin or end a turn, where a server leaves them in the text.
 
-    It is 2.<|im_end|>                                     the answer is over
-    <tool_call>…</tool_call></s>                           so are its calls
-    It is 2.<|message_sep|>\\n\\nassistant<|role_sep|>\\n      and a role follows
-    Here: <｜tool▁output▁begin｜>22 °C<｜tool▁output▁end｜>       what a tool said, as the model has it
+    It is 2.<|im_end|>                                     the end of the answer
+    <tool_call>…</tool_call></s>                           the end of calls
+    It is 2.<|message_sep|>\\n\\nassistant<|role_sep|>\\n      a token and a role
+    Here: <｜tool▁output▁begin｜>22 °C<｜tool▁output▁end｜>       the output of a tool
 
-No way to call, but read by the same engine, for the models whose tokens they are (ROWS). They are left out
+They are parsed like a dialect, for the models that have these tokens (ROWS), and dropped
 
 1. directly after a call, and at the beginning of the message;
-2. at the end of the message, after a word or on a line of their own;
-3. after a word, where the line ends or another of them follows: the model did not stop there.
+2. at the end of the message, after a word or on a separate line;
+3. after a word, if the line ends or another token follows: the model did not stop there.
 
-In code they are text, and so are all of them after a beginning of a turn that is none: a text that explains the template.
+In code they are text. After a token that begins a turn but is not dropped, all later ones are text: such a text explains the
+template.
 
 Source: the chat templates of the models; the parsers of Ollama (DeepSeek V3.1) and vLLM (GigaChat 3).
 """
@@ -33,22 +34,27 @@ NAME = "role_tokens"
 MAX_ROLE = 64
 """Characters of a role: `function result` and a blank are 16."""
 
-MOST_TOKENS = 8
-"""Tokens in a row that are read to find what comes after them."""
+MAX_TOKENS = 8
+"""Tokens in a row that are skipped to find the text after them."""
 
 _ROLE = re.compile(r"[\w ]*")
 _LINE = re.compile(r"[ \t]*")
 _NEWLINES = ("\r\n", "\n")
 _OPENING = frozenset("([{=:,/")
-"""What stands in front of something that is named."""
+"""Characters before a token that the text mentions."""
 
 
 @value
 class TurnTokens:
-    """The tokens of some models: those that end a turn, and those that begin one and what follows the role then.
+    """The tokens of some models.
 
-    `outputs`: what begins and ends the output of a tool. `wrappers`: around calls, of which there may be none. `named`: what
-    stands in a text that names an end, and does not end there.
+    Attributes:
+        ends: Tokens that end a turn.
+        begins: Tokens that begin a turn.
+        role_ends: Tokens after the role.
+        outputs: Begin and end tokens around the output of a tool.
+        wrappers: Tokens around calls, which may be empty.
+        named: Tokens that occur only in texts about the template, after which no token is dropped.
     """
 
     ends: tuple[str, ...]
@@ -99,17 +105,17 @@ ROWS: Mapping[str, TurnTokens] = {
     "plamo": TurnTokens(("<|plamo:eot:plamo|>",)),
     "dots": TurnTokens(("<|endofresponse|>",), ("<|response|>",)),
 }
-"""By the name of the profile."""
+"""Name of the profile → its tokens."""
 
 _ROLES = frozenset(
     {"", "assistant", "user", "system", "tool", "model", "ipython", "developer", "observation", "user message", "function result"}
 )
-"""What may follow a token that begins a turn. `function call` begins a call of GigaChat's: its dialect reads that."""
+"""Roles after a token that begins a turn. `function call` begins a call of GigaChat and belongs to its dialect."""
 
 
 @value
 class RoleTokens(CustomDialect):
-    """The tokens of one row."""
+    """The tokens of one profile."""
 
     row: TurnTokens = TurnTokens(())
 
@@ -147,7 +153,7 @@ class RoleTokens(CustomDialect):
         return True
 
     def _counts(self, reader: "MarkupParser", token: str) -> Reading[bool]:
-        """Whether a token that has been read, and stands after no call, is one that ends or begins a turn, and not named."""
+        """Whether the token before the scanner's position, not after a call, begins or ends a turn."""
         scanner, place = reader.scanner, reader.place
         if place.message_start and token in self.row.begins:
             return (yield from _is_glued(scanner)) or (yield from self._role(scanner))
@@ -159,8 +165,8 @@ class RoleTokens(CustomDialect):
         return follows != "text" and place.glued and not (follows == "line" and place.last in _OPENING)
 
     def _rest(self, scanner: Scanner, token: str) -> Reading[None]:
-        """Goes past what belongs to a token that has been read, and past tokens after it."""
-        for _ in range(MOST_TOKENS):
+        """Skips the role of the token before the scanner's position, and further tokens."""
+        for _ in range(MAX_TOKENS):
             if token in self.row.begins:
                 yield from self._role(scanner)
             back = scanner.pos - scanner.start
@@ -176,8 +182,8 @@ class RoleTokens(CustomDialect):
         reader.place.markup()
 
     def _follows(self, scanner: Scanner) -> Reading[str]:
-        """What follows a token: nothing more, the end of its line and more text, another token, or text."""
-        for _ in range(MOST_TOKENS):
+        """What follows a token: "over" (the end of the text), "line" (a line end, then text), "token" or "text"."""
+        for _ in range(MAX_TOKENS):
             yield from scanner.run(_LINE, MAX_ROLE)
             newline = yield from scanner.literal(_NEWLINES)
             yield from scanner.blanks()
@@ -191,7 +197,7 @@ class RoleTokens(CustomDialect):
         return "token"
 
     def _role(self, scanner: Scanner) -> Reading[bool]:
-        """Goes past the role after a token that begins a turn, with what ends it. Whether there was one."""
+        """Skips the role after a token that begins a turn, with its end. Returns whether there was one."""
         if self.row.role_ends:
             yield from scanner.blanks()
         begin = scanner.pos - scanner.start
@@ -214,7 +220,7 @@ def _is_glued(scanner: Scanner) -> Reading[bool]:
 
 @cache
 def role_tokens(profile: str) -> RoleTokens | None:
-    """The tokens to look for with a profile, by its name; None if it has none of them."""
+    """The tokens for a profile, by its name; None if it has none."""
     row = ROWS.get(profile)
     if row is None:
         return None

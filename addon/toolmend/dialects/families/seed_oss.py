@@ -1,4 +1,4 @@
-"""Seed-OSS: as Qwen3-Coder, in a wrapper of its own, and newlines in values are data.
+"""Seed-OSS: like Qwen3-Coder, with another wrapper, and newlines in values are data.
 
     <seed:tool_call>
     <function=read_file>

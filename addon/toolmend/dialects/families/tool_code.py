@@ -1,10 +1,10 @@
-"""Gemini's calls as Python, as its models before 3 write them where they are not asked for functions, or forget it.
+"""Gemini's calls as Python code. Models before Gemini 3 write them without function declarations, or by mistake.
 
     ```tool_code\\nprint(default_api.read_file(path="a.md", limit=20))\\n```                    (python-aiplatform#4472)
     <tool_code>\\nread_file(path="a.md", limit=20)\\n</tool_code>                               (gemini-cli#22441)
     print(default_api.read_file(path="a.md", limit=20))                                       (openclaw#138373)
 
-It is a call only at the beginning of a line, with the name of an offered tool and arguments that are `key=` and a literal.
+A call must begin a line, and have the name of an offered tool and arguments that are `key=` and a literal.
 Source: the issues above; the same form is in Google's guide to functions in Gemma's prompt.
 """
 
@@ -22,7 +22,7 @@ _OPEN = "print(default_api."
 
 
 class ToolCode(PythonList):
-    """A call a line, in a fence or in tags; or a lone one that names the module."""
+    """One call per line in a fence or in tags, or a single call with the module's name."""
 
     @property
     def openers(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class ToolCode(PythonList):
         return True
 
     def _line(self, reader: "MarkupParser", *, printed: bool) -> Reading[bool | None]:
-        """Reads a call, and the end of what prints it. Whether there was one; None if it breaks off."""
+        """Parses a call, and the end of its `print`. Returns whether there was one; None if it is cut off."""
         called = yield from self._call(reader, [])
         if called and printed:
             back = reader.scanner.pos - reader.scanner.start

@@ -1,15 +1,15 @@
-"""Calls as XML elements, from models that have no tokens for a call or miss their own.
+"""Calls as XML elements, from models without tokens for calls, or with damaged ones.
 
-    <read_file><path>a.md</path></read_file>                                        the element is named after the tool
+    <read_file><path>a.md</path></read_file>                                        the element has the tool's name
     <function><name>bash</name><parameter name="command">ls</parameter></function>      the name is an element (opencrabs#419)
-    <rivoke name="bash"><parameter rname="command">ls</parameter></invoke>          a tag is misspelt (hermes-agent#73472)
+    <rivoke name="bash"><parameter rname="command">ls</parameter></invoke>          a misspelt tag (hermes-agent#73472)
     <function_bash><parameter=command>ls</parameter></function>                     (opencode#30633)
     <parameter=bash><parameter=command>ls</parameter></function>                    (ds4#1050)
-    <tvoe_calls><invoke name="bash">…</invoke></tvoe_calls>                         so is the wrapper (agent-os#1624)
+    <tvoe_calls><invoke name="bash">…</invoke></tvoe_calls>                         a misspelt wrapper (agent-os#1624)
 
-Any XML looks like this, so a call is read to its end before it counts. It stands at the beginning of a line, names an offered
-tool exactly, gives parameters that the tool declares and all that it requires, and nothing but markup follows it. Where the
-model is known to misspell (DeepSeek V4: `xml_misspelt`), the tag may have any name.
+Any XML looks like this, so a call is parsed to its end before it counts. It must begin a line, have the exact name of an offered
+tool, only declared and all required parameters, and only markup may follow it. For a model that is known to misspell (DeepSeek
+V4: `xml_misspelt`), the tag may have any name.
 """
 
 import re
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from ..engine.markup_parser import MarkupParser
 
 MAX_TAG = 256
-"""Characters of a tag that begins an element."""
+"""Characters of an element's begin tag."""
 
-MOST_PARAMETERS = 64
-MOST_UNENDED = 32
-"""Values without an end, each of which is read to the end of the text."""
+MAX_PARAMETERS = 64
+MAX_UNENDED = 32
+"""Values without an end tag, each of which is parsed to the end of the text."""
 
 _TAG = re.compile(r"\s*(?P<word>[\w:.|｜‖-]+)(?P<rest>[^<>]*?)(?P<empty>/?)\s*")
 _WORD = re.compile(r"[\w:.|｜‖-]*")
@@ -43,31 +43,31 @@ _NAMED = re.compile(r"""\s*(?:\w{0,2}name|\w+_name|tool|function|key)\s*=\s*["']
 _VALUED = re.compile(r"""\s*=\s*["']?\s*([^"'\s=]+)\s*["']?\s*""")
 _PREFIXED = re.compile(r"(?:functions?|tool|invoke|call)[_:.-](.+)")
 _CALLS = ("function", "function_call", "tool", "tool_call", "tool_use", "invoke", "call", "action")
-"""Elements that hold a call whose name is an element in them, or stands behind the word."""
+"""Elements of a call whose name is a child element, or follows this word in the tag."""
 
 _ANY = ("<",)
 _HEADS = (
     *(f"<{gap}{word}" for word in ("function", "tool", "invoke", "call") for gap in ("", " ")),
     *("<action>", "<parameter=", "<parameter name"),
 )
-"""How the elements begin that hold calls, other than those that are named after a tool."""
+"""Prefixes of the elements of calls, except elements with a tool's name."""
 
 _WRAPPING = re.compile(r"(?i)call|tool|func|invo")
-"""What a wrapper is called, however it is misspelt."""
+"""Matches the name of a wrapper, also a misspelt one."""
 
 _NAMES = ("<name>", "<tool_name>", "<function_name>", "<tool>", "<function>")
 _PARAMETERS = ("parameter", "param", "argument", "arg")
 _ALL = ("<parameters>", "<arguments>", "<args>", "<params>", "<input>", "<parameter_list>")
 _MARK = re.compile(r"[|｜‖\s]*DSML[|｜‖\s]*|antml:")
-"""What DeepSeek and Claude write in front of a tag's word, and lose in one tag and keep in the next."""
+"""DeepSeek's and Claude's prefixes of a tag's word, which they lose in one tag and keep in the next."""
 _CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 
 
 class XMLCall(CustomDialect):
-    """One call; or a wrapper, misspelt, around calls of any dialect."""
+    """One call, or a misspelt wrapper around calls of any dialect."""
 
     def of(self, tools: Tools) -> "XMLCall":
-        """The dialect with the elements that the tools of a request may be."""
+        """The dialect with elements named after the tools of a request."""
         return self if self.openers == _ANY else _with_tools(tuple(sorted(tools.schemas)))
 
     def read(self, reader: "MarkupParser") -> Reading[bool]:
@@ -95,7 +95,7 @@ class XMLCall(CustomDialect):
         return True
 
     def _tag(self, reader: "MarkupParser") -> Reading[re.Match[str] | None]:
-        """Reads a tag that opens an element. It is not read on where no name or attribute stands in it: most `<` are no tag."""
+        """Parses the begin tag of an element. Returns early without a name or attribute, as most `<` do not begin a tag."""
         scanner = reader.scanner
         if not (yield from scanner.literal(("<",))):
             return None
@@ -113,12 +113,12 @@ class XMLCall(CustomDialect):
         return _TAG.fullmatch(text) if text and (yield from scanner.literal((">",))) else None
 
     def _qwen_follows(self, scanner: Scanner) -> Reading[bool]:
-        """Whether the rest of a `<function=…>` is that of Qwen3-Coder, whose own dialect decides about its calls."""
+        """Whether the rest of a `<function=…>` has the form of Qwen3-Coder, which has its own dialect."""
         yield from scanner.blanks()
         return bool((yield from scanner.literal(("<parameter=", "</function>"))))
 
     def _name_element(self, reader: "MarkupParser") -> Reading[str | None]:
-        """Reads `<name>bash</name>`."""
+        """Parses `<name>bash</name>`. Returns the name of the tool."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
         yield from scanner.blanks()
@@ -130,7 +130,7 @@ class XMLCall(CustomDialect):
         return None
 
     def _call(self, reader: "MarkupParser", word: str, name: str, *, empty: bool) -> Reading[bool]:
-        """Reads what stands in the element of a call, and its end."""
+        """Parses the content of a call's element, and its end tag."""
         scanner = reader.scanner
         ends = (word, name, *closers.CALLS)
         arguments: str | None = "{}"
@@ -158,12 +158,12 @@ class XMLCall(CustomDialect):
         return True
 
     def _parameters(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[str | None]:
-        """Reads elements up to the end of what holds them, which stays. Returns the arguments as JSON, or None."""
+        """Parses elements up to an end tag in `ends`, which is not consumed. Returns the arguments as JSON, or None."""
         scanner = reader.scanner
         schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
         given: dict[str, str] = {}
-        items: dict[str, list[str]] = {}  # the values of each as those of a list
-        while len(given) < MOST_PARAMETERS:
+        items: dict[str, list[str]] = {}  # name → JSON of each value as a list item
+        while len(given) < MAX_PARAMETERS:
             yield from scanner.blanks()
             if not (yield from scanner.peek()) or (yield from _look(scanner, _end(scanner, ends))):
                 return "{" + ", ".join(f"{json_text.quote(key)}: {value}" for key, value in given.items()) + "}"
@@ -181,7 +181,7 @@ class XMLCall(CustomDialect):
         return None
 
     def _parameter(self, reader: "MarkupParser", name: str) -> Reading[tuple[str, tuple[str, ...]] | None]:
-        """Reads the tag of a parameter: its name, and what the tag is called that ends its value."""
+        """Parses the tag of a parameter. Returns its name, and the possible names of its end tag."""
         tag = yield from self._tag(reader)
         if tag is None or tag["empty"]:
             return None
@@ -193,10 +193,10 @@ class XMLCall(CustomDialect):
         return key, (closers.PARAMETERS if named else (word,))
 
     def _value(self, reader: "MarkupParser", name: str, closer: tuple[str, ...], ends: tuple[str, ...]) -> Reading[str | None]:
-        """Reads a value and its end: the first that another parameter, or the end of the call, follows (R4)."""
+        """Parses a value and its end tag: the first one that another parameter, or the end of the call, follows (R4)."""
         scanner = reader.scanner
         begin = scanner.pos - scanner.start
-        while reader.unended < MOST_UNENDED:
+        while reader.unended < MAX_UNENDED:
             at = scanner.text.find("<", scanner.pos)
             if at < 0:
                 if scanner.ended:
@@ -214,7 +214,7 @@ class XMLCall(CustomDialect):
         return None
 
     def _wrong_end(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
-        """Reads a closing tag that names no end of the call, and not what a value of code would have opened."""
+        """Parses a damaged closing tag that is not an end tag of the call."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
         closer = yield from read_closer(scanner, (name, *ends))
@@ -224,7 +224,7 @@ class XMLCall(CustomDialect):
         return False
 
     def _follows(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
-        """Whether what stands here can follow a parameter."""
+        """Whether the text at the scanner's position can follow a parameter."""
         scanner = reader.scanner
         yield from scanner.blanks()
         if not (yield from scanner.peek()) or (yield from _look(scanner, _end(scanner, ends))):
@@ -232,7 +232,7 @@ class XMLCall(CustomDialect):
         return (yield from self._parameter(reader, name)) is not None
 
     def _ends(self, reader: "MarkupParser") -> Reading[bool]:
-        """Whether nothing but markup follows the call."""
+        """Whether only markup follows the call."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
         yield from scanner.blanks()
@@ -242,7 +242,7 @@ class XMLCall(CustomDialect):
 
 
 def _end(scanner: Scanner, names: tuple[str, ...]) -> Reading[bool]:
-    """Reads a closing tag of one of these names, in any spelling. No step is made if there is none."""
+    """Parses a closing tag with one of these names, in any spelling. False, without moving the scanner, for other text."""
     back = scanner.pos - scanner.start
     closer = yield from read_closer(scanner, names)
     if closer and not closer.cut and closer.element in names:
@@ -252,7 +252,7 @@ def _end(scanner: Scanner, names: tuple[str, ...]) -> Reading[bool]:
 
 
 def _look[T](scanner: Scanner, reading: Reading[T]) -> Reading[T]:
-    """Reads ahead, and comes back."""
+    """Runs a parser and moves the scanner back."""
     back = scanner.pos - scanner.start
     found = yield from reading
     scanner.pos = scanner.start + back
@@ -274,7 +274,7 @@ def _name_in(reader: "MarkupParser", word: str, rest: str) -> str | None:
 
 
 def _plain(text: str) -> str:
-    """A value without its CDATA, or the line ends that only set it apart from its tags."""
+    """A value without its CDATA, or without the line ends next to its tags."""
     cdata = _CDATA.fullmatch(text)
     if cdata:
         return cdata[1]
