@@ -13,8 +13,8 @@ from tests.support.judges import responses as responses_judge
 from tests.support.upstream_answers import Asked, Text, speak
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.proxy.addon import Toolmend
+from toolmend.proxy.patches.socket_relay import Relay
 from toolmend.proxy.websocket.socket_frames import frames_of
-from toolmend.proxy.websocket.socket_relay import Relay
 from toolmend.proxy.websocket.sockets import MAX_SHOWN, Sockets
 
 LEAK = (

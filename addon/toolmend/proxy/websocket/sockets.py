@@ -20,11 +20,11 @@ from ...providers.hosts import match
 from .. import body_capture, flow_info
 from ..addon import Toolmend
 from ..exchange import LlmExchange
+from ..patches.socket_relay import Relay
 from ..stream_callbacks import reason
 from .socket_calls import SocketCalls
 from .socket_exchange import SocketExchange
 from .socket_frames import CREATE, CREATED, FINAL_TYPES, Binary, ToolMemory, response_boundary
-from .socket_relay import Relay
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from mitmproxy import http
 from mitmproxy.proxy.layers.websocket import WebsocketLayer
 from wsproto.events import BytesMessage, CloseConnection, Event, TextMessage
 
-from ..patches.layer_lookup import layer_of
-from .socket_frames import Binary
+from ..websocket.socket_frames import Binary
+from .layer_lookup import layer_of
 
 
 class Relay:
