@@ -29,6 +29,7 @@ from ..core.fold import Answer, Call, Message
 from ..pipeline.event_reader import events_of
 from ..providers.hosts import api_at
 from .flow_info import NDJSON
+from .patches import contentview_registry
 
 MAX_SHOWN = 4 * 1024 * 1024
 """Characters of a response: eight times the longest."""
@@ -91,9 +92,7 @@ class Views:
         contentviews.add(self.view)
 
     def done(self) -> None:
-        views = contentviews.registry._by_name  # noqa: SLF001  mitmproxy has no public way to remove one
-        if views.get(self.view.name.lower()) is self.view:
-            del views[self.view.name.lower()]
+        contentview_registry.remove(self.view)
 
 
 def _metadata_of(metadata: contentviews.Metadata) -> tuple[str | None, dict[str, Any]]:

@@ -4,8 +4,21 @@ import pytest
 from mitmproxy.connection import Server
 from mitmproxy.proxy.events import DataReceived
 from mitmproxy.proxy.layers.http._events import ErrorCode, ResponseData, ResponseEndOfMessage, ResponseProtocolError
+from mitmproxy.test import tflow
 
+from tests.support.http_streams import http_stream
 from toolmend.proxy.patches.end_of_stream import is_body_chunk, is_upstream_reset
+
+
+def test_mitmproxy_has_the_event_in_a_variable() -> None:
+    """If it has not, b"" is always the end: see end_of_stream.py."""
+    flow, seen = tflow.tflow(resp=True), list[bool]()
+    assert flow.response
+    flow.response.stream = lambda data: seen.append(is_body_chunk()) or data  # type: ignore[func-returns-value]
+    _, stream = http_stream(flow)
+    for event in (ResponseData(1, b""), ResponseEndOfMessage(1)):
+        next(stream.state_stream_response_body(event), None)
+    assert seen == [True, False]
 
 
 def mitmproxy_at(event: object) -> bool:

@@ -15,6 +15,12 @@ from mitmproxy.test import tflow
 from toolmend.proxy.patches import flush_on_disconnect
 
 
+@pytest.mark.parametrize("name", ["handle_protocol_error", "state_stream_response_body", "state_errored"])
+def test_mitmproxy_has_the_attributes(name: str) -> None:
+    """If one is missing, a broken response ends without the held bytes: see flush_on_disconnect.py."""
+    assert callable(getattr(HttpStream, name))
+
+
 def fails(_: bytes) -> bytes:
     raise MemoryError
 

@@ -86,6 +86,12 @@ def test_as_mitmproxy_has_it(case: str, hook: type[Hook] | None, caplog: pytest.
     asyncio.run(both())
 
 
+@pytest.mark.parametrize("name", ["trigger_event", "trigger", "invoke_addon", "invoke_addon_sync"])
+def test_mitmproxy_has_the_attributes(name: str) -> None:
+    """If one is missing, hooks fail: see hook_dispatch.py."""
+    assert callable(getattr(AddonManager, name))
+
+
 def test_an_addon_that_is_added_or_removed_later() -> None:
     told: list[str] = []
     with taddons.context() as context:

@@ -1,6 +1,7 @@
 """What is joined on the wire, chunks that are read at once: bodies beside h11's own reader, which gives each chunk alone."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from itertools import accumulate, pairwise
 from typing import Any
 from unittest import mock
@@ -31,8 +32,10 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseProtocolError,
 )
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
+from mitmproxy.proxy.layers.http._http2 import Http2Client
 from mitmproxy.test import tflow, tutils
 
+from tests.support.http_streams import proxy_options
 from toolmend.core.joined_chunks import sizes_of, together
 from toolmend.proxy.patches import http_layers
 from toolmend.proxy.patches.http_layers import JoiningChunkedReader, join_data_events
@@ -301,6 +304,22 @@ def test_frames_of_one_stream_that_follow_each_other_are_one() -> None:
 def test_frames_that_are_not_as_they_are_known() -> None:
     events: list[Event] = [frame(1, b"a"), frame(1, "a")]  # type: ignore[arg-type]
     assert join_data_events(events) is events
+
+
+@pytest.mark.parametrize("kind", [Http1Client, Http1Server, Http2Client])
+def test_mitmproxy_has_the_attributes(kind: type) -> None:
+    """If one is missing, mitmproxy's own layers are used: see http_layers.py."""
+    assert getattr(http, kind.__name__) is kind
+    made = kind(Context(tflow.tclient_conn(), proxy_options()))
+    names = {Http1Client: ("mark_done", "read_body", "read_headers", "buf"), Http1Server: ("send",), Http2Client: ("h2_conn",)}
+    assert [name for name in names[kind] if not hasattr(made, name)] == []
+
+
+def test_h11_and_h2_have_the_attributes() -> None:
+    """If one is missing, chunks are not joined: see http_layers.py."""
+    assert issubclass(JoiningChunkedReader, ChunkedReader)
+    assert {*vars(ChunkedReader())} == {"_bytes_in_chunk", "_bytes_to_discard", "_reading_trailer"}
+    assert {"data", "flow_controlled_length", "stream_id"} <= {field.name for field in fields(DataReceived)}
 
 
 def test_mitmproxy_is_as_it_was() -> None:

@@ -1,12 +1,16 @@
 """The layer that a flow comes by: found among mitmproxy's own, and first where the connection's last one was."""
 
+from typing import get_type_hints
+
 import pytest
 from mitmproxy import http, options
+from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.connection import Client
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import Layer, NextLayer
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
-from mitmproxy.test import tflow
+from mitmproxy.proxy.server import ConnectionHandler
+from mitmproxy.test import taddons, tflow
 
 from toolmend.proxy.patches import layer_lookup
 
@@ -80,6 +84,14 @@ def test_and_then_everywhere(handler: Handler) -> None:
     made = streams(inner, 1, second)
     handler.layer = within(inner)
     assert layer_lookup.layer_of(second, HttpStream) is made
+
+
+def test_mitmproxy_has_the_attributes() -> None:
+    """If one is missing, no layer is found: see layer_lookup.py."""
+    with taddons.context(Proxyserver()) as context:
+        assert "get" in dir(context.master.addons.get("proxyserver").connections)
+    assert "layer" in get_type_hints(ConnectionHandler)
+    assert callable(HttpStream.state_errored)
 
 
 def test_a_flow_without_a_connection_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 Cost: a full collection looks at all modules, 100,000 objects, and stops every stream for 60 ms; mitmproxy's flows are reference
 cycles that stay until one; and glibc keeps freed blocks: without this, memory stays at the highest level it ever had.
 Version: CPython 3.12 to 3.14 (`gc.freeze`, thresholds of three generations), glibc (`mallopt`, `malloc_trim`).
-Obsolete when: the memory test in tests/proxy/patches passes without it.
+Obsolete when: tests/proxy/patches/test_process_tuning.py passes without it.
 On a platform without glibc only the garbage collector is tuned. Nothing here changes results.
 """
 

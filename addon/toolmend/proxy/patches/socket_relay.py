@@ -1,11 +1,13 @@
 """Sends toolmend's own frames on a mitmproxy socket, in order with the upstream's and unsplit.
 
-mitmproxy's command `inject.websocket` cannot do this: it sends after everything that was read at once, so frames change places;
-it loses the message if the upstream closes; and it cuts messages at 4000 bytes, even within a character, which becomes U+FFFD.
-Instead, own frames are inserted into the events that mitmproxy takes from the upstream, and mitmproxy forwards them like any
-other, including to the hook.
+    server_ws.events()   frame 1   frame 2   close         the upstream's events, which mitmproxy forwards to the client
+    with the relay       frame 1   own   frame 2   own   close
 
-If mitmproxy's WebSocket layer differs, `attach` returns False and nothing is sent.
+Bug: mitmproxy's command `inject.websocket` sends after everything that was read at once, so frames change places; it loses the
+message if the upstream closes; and it cuts messages at 4000 bytes, even within a character, which becomes U+FFFD.
+Version: mitmproxy 12.2 and 12.3 (`WebsocketLayer.server_ws`, `WebsocketConnection.events`).
+Obsolete when: an addon can insert a whole message at the place of the one in its hook.
+If mitmproxy's layer differs or is not found, `attach` returns False and nothing is sent.
 """
 
 from collections.abc import Callable, Iterable, Iterator
