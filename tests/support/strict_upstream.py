@@ -514,7 +514,7 @@ RULES = (
             ("responses", "gpt-6-astra|gpt-6.1-sol", ("low", "medium", "high", "xhigh", "max")),
         )
     ),
-    Rule("does not think", "chat|responses api.openai.com gpt-4*", no("reasoning_effort", "reasoning", "include")),
+    Rule("does not think", "chat|responses api.openai.com gpt-4*", lambda r: no("reasoning_effort", "reasoning")(r) or only("include[]", "message.output_text.logprobs")(r)),
     Rule("verbosity", "chat|responses api.openai.com gpt-4*|o3|o4-mini", lambda r: only("verbosity", "medium")(r) or only("text.verbosity", "medium")(r)),
     Rule("no sampling", "chat|responses api.openai.com o3|o4-mini|gpt-5|gpt-5-mini|gpt-5-nano|gpt-6-astra|gpt-6.1-sol", no("temperature", "top_p")),
     Rule("sampling at none", "chat|responses api.openai.com gpt-5.1|gpt-5.2|gpt-5.4|gpt-5.4-mini", when(lambda r: ("temperature" in r or "top_p" in r) and has_effort(r), "Unsupported parameter: 'temperature' is not supported with this model.")),

@@ -66,6 +66,17 @@ class TextStart:
 
 
 @value
+class LogProbs:
+    """Log probabilities of the text that follows, as OpenAI's APIs have them: {token, logprob, bytes, top_logprobs}.
+
+    Emitted only for a client of another API that requested them.
+    """
+
+    tokens: tuple[Mapping[str, Any], ...]
+    choice: int = 0
+
+
+@value
 class Citation:
     """A web page that the text cites. `start` and `end` count characters of the text part; `end` None: up to here.
 
@@ -201,6 +212,7 @@ type Event = (
     | TextStart
     | Citation
     | WebSearch
+    | LogProbs
     | Compacting
     | Compaction
     | ToolCallStart

@@ -6,7 +6,7 @@ The fold only accumulates; what is legal, and what an API makes of it, is decide
 with the message: a text is joined only when it is read.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any, assert_never
@@ -17,6 +17,7 @@ from .events import (
     Compaction,
     Event,
     Finish,
+    LogProbs,
     MessageEnd,
     MessageStart,
     ReasoningDelta,
@@ -91,6 +92,7 @@ class Message:
     thinking: list[Thinking] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
     searches: list[WebSearch] = field(default_factory=list)
+    logprobs: list[Mapping[str, Any]] = field(default_factory=list)
     summary: str = ""
     """Of the conversation, if the response is nothing else."""
     apart: list[tuple[int, int]] = field(default_factory=list)
@@ -136,6 +138,8 @@ class Message:
                 self.citations.append(in_part(event, self._part, self._length))
             case WebSearch():
                 self.searches.append(event)
+            case LogProbs():
+                self.logprobs += event.tokens
             case Compaction():
                 self.summary = event.summary
             case Compacting():
@@ -236,6 +240,8 @@ def _size(event: Event) -> int:
             return OVERHEAD + len(event.seal.data)
         case Citation():
             return OVERHEAD + len(event.url) + len(event.title) + len(event.cited)
+        case LogProbs():
+            return OVERHEAD * len(event.tokens)
         case Compaction():
             return len(event.summary)
         case WebSearch():

@@ -58,7 +58,7 @@ from .transformers.unique_ids import UniqueIds, ids_of_calls
 _WATCHED = (Markup, Entities, FitArguments, Duplicates, UniqueIds, FinishReason, Refusal, Naming)
 """Transformers to which a run of deltas is what one is: if all are, lanes may open."""
 
-_REPEATED = frozenset({"model", "n", "stream_options", "include", *ECHOED})
+_REPEATED = frozenset({"model", "n", "stream_options", "include", "logprobs", *ECHOED})
 """Members of a request that answers go by or say again, and all that is kept of it meanwhile: a stream may take an hour."""
 
 

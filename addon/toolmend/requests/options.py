@@ -4,7 +4,9 @@
     verbosity                                          text.verbosity                   -
     prompt_cache_key, prompt_cache_retention           the same                         - (a session in metadata.user_id)
     service_tier auto, default, flex, priority …       the same                         service_tier auto, standard_only
+    prompt_cache_options {mode, ttl}                   the same, and more members       -
     safety_identifier, metadata                        the same                         - (metadata.user_id)
+    logprobs, top_logprobs                             include, top_logprobs            -
 
 `Conversation.options` has them by their names in Chat Completions.
 """
@@ -15,11 +17,15 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from ..apis.shared.logprobs import wants_logprobs
 from .conversation import Conversation
 from .fields import add_note
 from .request_limits import Quirks
 
-NAMES = ("verbosity", "prompt_cache_key", "prompt_cache_retention", "service_tier", "safety_identifier", "metadata")
+NAMES = (
+    "verbosity", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "service_tier", "safety_identifier",
+    "metadata", "logprobs",
+)  # fmt: skip
 
 MAX_KEY = 64
 """Characters of `prompt_cache_key`."""
@@ -35,7 +41,10 @@ _SESSION = re.compile(r"_session_([A-Za-z0-9-]{8,64})$")
 
 def read(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The options in the members of a request."""
-    found = {name: fields[name] for name in NAMES if fields.get(name) not in (None, "", {})}
+    found = {name: fields[name] for name in NAMES if fields.get(name) not in (None, "", {}, False)}
+    if wants_logprobs(fields):
+        top = fields.get("top_logprobs")
+        found["logprobs"] = top if isinstance(top, int) else 0
     if isinstance(tier := found.get("service_tier"), str):
         found["service_tier"] = _TIERS.get(tier, tier)
     if found.get("service_tier") == "auto":  # the default of every API
@@ -43,13 +52,21 @@ def read(fields: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def written(conversation: Conversation, quirks: Quirks, notes: list[str], *, derived: bool = False) -> dict[str, Any]:
+def are_sampled(quirks: Quirks, effort: str) -> bool:
+    """Whether the model accepts options of sampling when it thinks with this effort."""
+    return quirks.sampling in ("all", "one") or (quirks.sampling == "at_none" and effort == "none")
+
+
+def written(
+    conversation: Conversation, quirks: Quirks, notes: list[str], *, effort: str = "", derived: bool = False
+) -> dict[str, Any]:
     """Returns the members for an upstream with one of OpenAI's APIs.
 
     Args:
         conversation: Its `options` are written.
         quirks: Which options and values the upstream accepts.
         notes: Collects what was left out.
+        effort: The effort that is requested, on which `logprobs` depends. Its value is the number of alternatives.
         derived: Whether a missing `prompt_cache_key` is derived from the user.
     """
     members: dict[str, Any] = {}
@@ -59,6 +76,8 @@ def written(conversation: Conversation, quirks: Quirks, notes: list[str], *, der
             add_note(notes, f"`{name}` is left out: this upstream has no such field")
         elif given not in words:
             add_note(notes, f"`{name}` is left out: this upstream knows no {given}")
+        elif name == "logprobs" and not are_sampled(quirks, effort):
+            add_note(notes, "`logprobs` is left out: this model gives none while it thinks")
         else:
             members[name] = given
     if derived and "prompt_cache_key" in quirks.options and conversation.user:
@@ -82,8 +101,6 @@ def tier_of_messages(conversation: Conversation, quirks: Quirks, notes: list[str
 
 def left_out(key: str, api: str) -> str:
     """The note for a member that only the client's API has; `api` names the upstream's API."""
-    if key in ("logprobs", "top_logprobs"):
-        return f"`{key}` is left out: answers are translated without log probabilities"
     return f"`{key}` is left out: {api} has no such field, or another meaning for it"
 
 

@@ -249,7 +249,7 @@ _VLLM = "*:8000 *:8080 *:30000"
 _LOCAL = "*:8000 *:8080 *:1234 *:30000"
 _OPENAI_APIS = "chat responses"
 _TIERS = ("auto", "default", "flex", "priority", "scale", "fast")
-_SHARED = ("verbosity", "prompt_cache_key", "prompt_cache_retention", "service_tier", "safety_identifier")
+_SHARED = ("verbosity", "prompt_cache_key", "prompt_cache_retention", "service_tier", "safety_identifier", "logprobs")
 
 HOSTS = (
     # chat
@@ -286,7 +286,7 @@ HOSTS = (
     _row(hosts="integrate.api.nvidia.com", documents=False, details=False, thinking="template", user=False, names=False),
     _row(hosts="api.x.ai", documents=False, names=False, details=False),
     _row(hosts="*:11434 ollama.com", documents=False, top_k=True, replay="reasoning", details=False, parallel=False, thinking=""),
-    _row(hosts=_LOCAL, documents=False, top_k=True),
+    _row(hosts=_LOCAL, documents=False, top_k=True, options=("logprobs",)),
     _row(hosts="*:1234 *:8080", named_choice=False),
     _row(hosts="bedrock-mantle.*.api.aws", models="*gpt-oss*", forced_choice="never"),
     _row(hosts=_GOOGLE, parts=True, stops=5, replay="", user=False, parallel=False, schema_rules=("valid", "items", "const")),

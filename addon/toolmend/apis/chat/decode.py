@@ -11,10 +11,11 @@ ignored.
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.events import Citation, Event, Finish, MessageStart, ReasoningDelta, RefusalDelta, StreamError, TextDelta
+from ...core.events import Citation, Event, Finish, LogProbs, MessageStart, ReasoningDelta, RefusalDelta, StreamError, TextDelta
 from ..codec import Reply
 from ..shared.call_identity import entries_of
 from ..shared.indices import MAX_CHOICES, index_of, is_index
+from ..shared.logprobs import tokens_in, wants_logprobs
 from ..shared.reasons import standard_reason
 from ..shared.translation_notes import CITED, note_fields
 from ..shared.web_search import MAX_LINKS, read_citation, read_links
@@ -76,6 +77,7 @@ class ChatDecoder:
         self._runs: dict[int, DetailRun] = {}  # reasoning in details, by choice
         self._parts: set[int] = set()  # choices whose calls belong to the translated one
         self._failed = False
+        self._wants_logprobs = self._patient and wants_logprobs(reply.request)
         self._links: dict[str, Citation] = {}  # pages listed by chunks, by URL, to be cited after the text
         self._cited: set[Citation] = set()
 
@@ -150,6 +152,8 @@ class ChatDecoder:
             regular = self._mended("delta")
         if isinstance(delta, dict) and any(delta.get(name) for name in _CONTENT):
             regular &= self._settle(index, events)
+        if self._wants_logprobs and (tokens := tokens_in((choice.get("logprobs") or {}).get("content"))):
+            events.append(LogProbs(tokens, index))
         first = len(events)
         regular &= self._choice_events(choice, delta, index, key, events)
         regular &= self._ended(choice, delta, index, key, events)

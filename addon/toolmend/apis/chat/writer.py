@@ -20,6 +20,7 @@ from ...core.events import (
     Citation,
     Event,
     Finish,
+    LogProbs,
     MessageEnd,
     MessageStart,
     ReasoningDelta,
@@ -76,6 +77,7 @@ class ChatWriter:
         self._run = 0  # sealed runs of reasoning
         self._thinking = False  # the current run has text
         self._thought = False  # any run has text
+        self._logprobs: list[Mapping[str, Any]] = []  # of the text that follows
         self._finish: Finish | None = None
         self._usage: Usage | None = None
 
@@ -117,7 +119,8 @@ class ChatWriter:
             error = error or _BROKEN_CALL
         if error:
             return _error(error)
-        choice = {"index": 0, "message": self._message(whole), "logprobs": None, "finish_reason": reason}
+        logprobs = {"content": whole.logprobs, "refusal": None} if whole.logprobs else None
+        choice = {"index": 0, "message": self._message(whole), "logprobs": logprobs, "finish_reason": reason}
         choice |= stop_details(whole.finish)
         answer = {
             **self._common,
@@ -132,6 +135,8 @@ class ChatWriter:
             case MessageStart():
                 if not self._begun:
                     self._delta({}, out)
+            case LogProbs(tokens):
+                self._logprobs += tokens
             case TextDelta(text) if text:
                 self._text += len(text)
                 self._ends_blank = text[-1].isspace()
@@ -202,6 +207,9 @@ class ChatWriter:
         if not self._begun:
             self._begun = True
             delta = {"role": "assistant", "content": "", **delta}
+        if self._logprobs and (delta.get("content") or reason):
+            tokens, self._logprobs = self._logprobs, []
+            more += f',"logprobs":{json_text.dumps({"content": tokens, "refusal": None})}'
         finish = json_text.dumps(reason)
         out.append(self._chunk(f'[{{"index":0,"delta":{json_text.dumps(delta)},"finish_reason":{finish}{more}}}]'))
 

@@ -20,6 +20,7 @@ from ...core.events import (
     Citation,
     Event,
     Finish,
+    LogProbs,
     MessageEnd,
     MessageStart,
     ReasoningDelta,
@@ -38,6 +39,7 @@ from ...core.text_state import ANYTHING, IN_STRING, TextState
 from ..codec import Reply
 from ..shared.call_identity import is_other, offered_name, only_fitting
 from ..shared.error_words import error_in
+from ..shared.logprobs import tokens_in, wants_logprobs
 from ..shared.named_arguments import named_arguments
 from ..shared.translation_notes import CITED, OTHER
 from ..shared.web_search import CALL, MAX_LINKS, read_citation, read_search
@@ -89,6 +91,8 @@ class ResponsesDecoder:
         self._unsealed = False  # the last content is reasoning without a seal
         self._cited: set[tuple[int, Citation]] = set()  # with `id()` of the item
         self._searched: set[str] = set()  # ids of web searches
+        self._wants_logprobs = reply.translates and wants_logprobs(reply.request)
+        self._had_logprobs = False  # deltas had them
         self._events: list[Event] = []
         self._started = False
         self._first = True
@@ -211,6 +215,8 @@ class ResponsesDecoder:
             if now is None:
                 self._mended("arguments")
                 return
+            if shape is TEXT and self._wants_logprobs:
+                self._logprobs(data.get("logprobs"), live=True)
             self._append(item, shape, item.last[1], now, live=True, named=item.id != "" and data.get("item_id") == item.id)
 
     def _append(
@@ -367,6 +373,8 @@ class ResponsesDecoder:
                 shape = PARTS.get(str(part.get("type"))) if isinstance(part, dict) else None
                 if shape and (shape.item, shape.holder) == (item.type, holder):
                     place = next(stray_indices[shape.part]) if shape.part in stray_indices else index
+                    if shape is TEXT and self._wants_logprobs:
+                        self._logprobs(part.get("logprobs"), live=False)
                     self._complete_text(item, shape, place, part.get(shape.member))
                     self._cite(item, part.get("annotations"))
         content = wire.get("encrypted_content")
@@ -376,6 +384,13 @@ class ResponsesDecoder:
             data = json_text.dumps({"id": wire.get("id"), "encrypted_content": content})
             self._unsealed = False
             self._events.append(ReasoningSeal(ReasoningState("encrypted", data)))
+
+    def _logprobs(self, given: Any, *, live: bool) -> None:
+        """Emits log probabilities: those of deltas, or of whole parts (`live` False), which repeat them."""
+        if (tokens := tokens_in(given)) and (live or not self._had_logprobs):
+            self._had_logprobs |= live
+            self._start()
+            self._events.append(LogProbs(tokens))
 
     def _cite(self, item: ItemState, annotations: Any) -> None:
         """Emits the citations of an item's text, each once: they come in events of their own, and again in each `done`."""

@@ -20,6 +20,7 @@ from ...core.events import (
     Compaction,
     Event,
     Kind,
+    LogProbs,
     ReasoningDelta,
     ReasoningSeal,
     RefusalDelta,
@@ -59,6 +60,9 @@ some 10⁵ tokens, has less than one MiB.
 
 _WHOLE = {shape.item: shape.member for shape in WHOLE}
 
+_LOGPROB = 100
+"""Characters that a token's log probability counts as."""
+
 COMPACTION = "compaction"
 """The type of an item with a summary of the conversation. It has no status."""
 
@@ -94,6 +98,7 @@ class Output:
         self._sources = sources
         self._part_size = 0  # characters of the open text part
         self._upstream_size = 0  # characters of the upstream's part
+        self._logprobs: list[Any] = []  # of the text that follows
         self._out: list[bytes] = []
         self._open_item: Item | None = None
         self._open_calls: dict[int, Item] = {}  # incomplete calls, by index
@@ -142,6 +147,8 @@ class Output:
                 self._text(self.reasoning_kind, event.text)
             case ReasoningSeal():
                 self._enqueue(_Held(event.seal))
+            case LogProbs():
+                self._logprobs += event.tokens
             case TextStart() | Citation() | WebSearch():
                 self._enqueue(_Held(event))
             case Compacting():
@@ -212,8 +219,11 @@ class Output:
             item.wire[part.shape.member] = form.action(value) if form else value
             return
         shape, text, at = part.shape, "".join(part.pieces), item.at(part.shape)
+        if shape is TEXT and self._logprobs:
+            part.logprobs += self._logprobs
+            self._logprobs = []
         if not part.done_sent:
-            self.event(f"{shape.events}.done", **at, **{shape.member: text}, **shape.extra_members)
+            self.event(f"{shape.events}.done", **at, **{shape.member: text}, **part.extra_members)
         if shape.part:
             if part.framed:
                 self.event(f"{shape.frame}.done", **at, part=part.wire())
@@ -377,6 +387,12 @@ class Output:
             members = {"type": type_, **item.at(part.shape), **part.shape.extra_members}
             part.head = f'{json_text.dumps(members)[:-1]},"delta":'
         part.pieces.append(text)
+        if part.shape is TEXT and self._logprobs:
+            tokens, self._logprobs = self._logprobs, []
+            part.logprobs += tokens
+            self.size += _LOGPROB * len(tokens)
+            self.event(type_, **item.at(part.shape), delta=text, logprobs=tokens)
+            return
         self._write(type_, part.head + json_text.quote(text))
 
 

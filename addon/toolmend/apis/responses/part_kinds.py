@@ -116,6 +116,7 @@ class OpenPart:
         done_sent: Its `done` was sent.
         framed: The part's `added` was sent, so its `done` must be.
         annotations: Those sent so far.
+        logprobs: Log probabilities of its text.
     """
 
     shape: PartKind
@@ -124,11 +125,17 @@ class OpenPart:
     done_sent: bool = False
     framed: bool = True
     annotations: list[Any] = field(default_factory=list)
+    logprobs: list[Any] = field(default_factory=list)
 
     def wire(self) -> dict[str, Any]:
         """The part as it appears in its item."""
         text = {"type": self.shape.part, self.shape.member: "".join(self.pieces)}
-        return {**text, "annotations": self.annotations, **self.shape.extra_members} if self.shape is TEXT else text
+        return {**text, "annotations": self.annotations, **self.extra_members} if self.shape is TEXT else text
+
+    @property
+    def extra_members(self) -> dict[str, Any]:
+        """See PartKind, with the log probabilities so far."""
+        return {"logprobs": self.logprobs} if self.logprobs else self.shape.extra_members
 
 
 @mutable

@@ -16,6 +16,9 @@ from ..schemas import cleaned, is_strict, without
 MAX_USER = 64
 """Characters of `user`; a longer one is hashed. It may be a JSON text that names people."""
 
+_CACHE = {"mode": ("auto", "implicit", "explicit"), "ttl": ("30m",)}
+"""Members and values of `prompt_cache_options`; Responses has more."""
+
 FORMAT_NAME = "answer"
 """The name of a response format that has none, as in Messages. It is constant, for the prompt cache."""
 
@@ -55,13 +58,24 @@ def options(conversation: Conversation, quirks: Quirks, notes: list[str], *, wit
     if conversation.format:
         members["response_format"] = _format(conversation.format, quirks, notes)
     members |= user_of(conversation, quirks, notes)
-    members |= shared.written(conversation, quirks, notes, derived=True)
+    members |= _shared(conversation, quirks, notes, effort)
     if conversation.cache and quirks.cache_control:
         members["cache_control"] = dict(conversation.cache)
     if conversation.stream:
         members["stream"] = True
         if quirks.include_usage:
             members["stream_options"] = {"include_usage": True}
+    return members
+
+
+def _shared(conversation: Conversation, quirks: Quirks, notes: list[str], effort: str) -> dict[str, Any]:
+    """The options of requests/options.py in the form of Chat Completions."""
+    members = shared.written(conversation, quirks, notes, effort=effort, derived=True)
+    if (top := members.get("logprobs")) is not None:
+        members |= {"logprobs": True, **({"top_logprobs": top} if top else {})}
+    cache = members.pop("prompt_cache_options", None)
+    if isinstance(cache, dict) and (known := {name: cache[name] for name in _CACHE if cache.get(name) in _CACHE[name]}):
+        members["prompt_cache_options"] = known
     return members
 
 
@@ -86,7 +100,7 @@ def sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, ef
         effort: The effort of the request, which some models allow sampling options only without.
     """
     members: dict[str, Any] = {}
-    accepted = quirks.sampling in ("all", "one") or (quirks.sampling == "at_none" and effort == "none")
+    accepted = shared.are_sampled(quirks, effort)
     ranges = {"temperature": (quirks.min_temperature, quirks.max_temperature), "top_p": (quirks.min_top_p, 1)}
     for key, (least, most) in ranges.items():
         value = getattr(conversation, key)

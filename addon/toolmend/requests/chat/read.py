@@ -51,6 +51,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
     limit = whole(request, "max_tokens") if limit is None else limit
     response_format = an_object(request.get("response_format"), "response_format")
     stream_options = an_object(request.get("stream_options"), "stream_options")
+    known = {*_KNOWN, "top_logprobs"} if request.get("logprobs") is True else _KNOWN
     return Conversation(
         model=string(request, "model"),
         api=API,
@@ -73,7 +74,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
         rest={
             key: value
             for key, value in request.items()
-            if not (key in _KNOWN or value is None or (key, value) == ("n", 1) or web_search.is_plugin(key, value))
+            if not (key in known or value is None or (key, value) == ("n", 1) or web_search.is_plugin(key, value))
         },
     )
 

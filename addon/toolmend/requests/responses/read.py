@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from ...apis.shared.logprobs import INCLUDED
 from ...core import builtin_tools, json_text
 from ...core.reasoning_state import ReasoningState, opened
 from ...core.tools import SEARCH, each_tool, is_search, namespaces
@@ -62,7 +63,7 @@ _HONOURED = {"store": False, "background": False, "truncation": "disabled"}
 
 _KNOWN = _KEPT.keys() | frozenset(options.NAMES) | {
     "model", "instructions", "input", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature", "top_p",
-    "reasoning", "text", "stream", "include",
+    "reasoning", "text", "stream", "include", "top_logprobs",
 }  # fmt: skip
 UPDATE = "configuration_update"
 """The type of an item that changes members of the request; the last one wins."""
@@ -85,7 +86,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
     choice = read_choice(request.get("tool_choice"), names)
     if choice is None and request.get("tool_choice"):
         rest["tool_choice"] = request["tool_choice"]
-    if include := [value for value in strings(request.get("include"), "include") if value not in _ANSWERED]:
+    if include := [value for value in strings(request.get("include"), "include") if value not in (*_ANSWERED, INCLUDED)]:
         rest["include"] = include
     instructions = string(request, "instructions")
     return Conversation(

@@ -8,6 +8,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
+from ...apis.shared.logprobs import INCLUDED
 from ...core import json_text
 from ...core.fastclass import replace
 from ...core.reasoning_state import ReasoningState
@@ -63,7 +64,10 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     if conversation.api == "messages" and quirks.efforts and web_search.is_offered(conversation, quirks):
         # models without reasoning refuse the field
         request["include"] = [*request.get("include", ()), web_search.SOURCES]
-    shared = options.written(conversation, quirks, notes, derived=True)
+    shared = options.written(conversation, quirks, notes, effort=effort, derived=True)
+    if (top := shared.pop("logprobs", None)) is not None:
+        request["include"] = [*request.get("include", ()), INCLUDED]
+        shared |= {"top_logprobs": top} if top else {}
     verbosity = {"verbosity": shared.pop("verbosity")} if "verbosity" in shared else {}
     if text := {**({"format": _format(conversation.format, notes)} if conversation.format else {}), **verbosity}:
         request["text"] = text
