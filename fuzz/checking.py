@@ -10,6 +10,7 @@ from tests.support.chunk_by_chunk import same
 from toolmend.config.settings import Settings
 from toolmend.core.fold import Answer, Message
 from toolmend.core.ids import ids_for
+from toolmend.pipeline.chunk_reader import ChunkReader
 from toolmend.pipeline.event_reader import events_of
 from toolmend.pipeline.pipeline import Pipeline
 
@@ -42,21 +43,21 @@ def run(
     return whole
 
 
-def same_without_lanes(source: str, target: str, cuttings: Sequence[list[bytes]], request: dict[str, Any]) -> tuple[bytes, set[str]]:
-    """What goes out, and the rules that fired: the same however it is cut, and chunk by chunk where nothing passes unread."""
+def same_without_runs(source: str, target: str, cuttings: Sequence[list[bytes]], request: dict[str, Any]) -> tuple[bytes, set[str]]:
+    """What goes out, and the rules that fired: the same however it is cut, and chunk by chunk without the fast path."""
 
-    def out(chunks: list[bytes], *, lanes: bool) -> tuple[list[bytes], *tuple[object, ...]]:
+    def out(chunks: list[bytes], *, runs: bool) -> tuple[list[bytes], *tuple[object, ...]]:
         made = Pipeline(request, source=source, target=target, new_id=ids_for(b""))
-        if not lanes:
-            made._lanes = None
-        told = ((part, made.glance(part) if lanes else None) for part in chunks)
+        if not runs:
+            made._reader = ChunkReader(made._decoder, made._process, made._undelivered)
+        told = ((part, made.try_fast(part) if runs else None) for part in chunks)
         sent = [made.feed(part) if given is None else given for part, given in told]
         assert not made.error, made.error
         return [*sent, made.close()], set(made.rules), made.notes, made.ids, made.error
 
-    plain = [out(chunks, lanes=False) for chunks in cuttings]
+    plain = [out(chunks, runs=False) for chunks in cuttings]
     for chunks, each in zip(cuttings, plain, strict=True):
-        same(out(chunks, lanes=True), each, b"".join(chunks))
+        same(out(chunks, runs=True), each, b"".join(chunks))
         assert _without_comments(b"".join(each[0])) == _without_comments(b"".join(plain[0][0]))
         assert each[1:] == plain[0][1:]
     return b"".join(plain[0][0]), set(plain[0][1])

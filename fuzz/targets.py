@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import runs
-from checking import answered, legal, run, same_without_lanes, with_data
+from checking import answered, legal, run, same_without_runs, with_data
 from dice import Dice, cut_at
 from samples import HISTORY, MARKUP, MODELS, PAIRS, SEEDS, TALK, asked, parts
 from tests.support import upstream_answers
@@ -89,8 +89,8 @@ def bent_streams(data: bytes) -> None:
     legal(target, source, out)
 
 
-def open_lanes(data: bytes) -> None:
-    """Long runs, in which lanes are open, and odd things in them: lanes change nothing, nor does how the stream is cut."""
+def open_runs(data: bytes) -> None:
+    """Long runs, with odd things in them: the fast path changes nothing, nor does how the stream is cut."""
     dice = Dice(data)
     source, target = dice.one(PAIRS)
     model, events = runs.events(source, dice)
@@ -99,7 +99,7 @@ def open_lanes(data: bytes) -> None:
     size = 2 + dice.number(299)
     bundles = [b"".join(events[at : at + size]) for at in range(0, len(events), size)]
     torn = cut_at(body, dice.one((90, 700, 5000, 65536))) if dice.number(2) else dice.cut(body)
-    out, rules = same_without_lanes(source, target, (events, bundles, torn), request)
+    out, rules = same_without_runs(source, target, (events, bundles, torn), request)
     heard = [answered(source, chunks) for chunks in (events, bundles, torn)]
     assert heard[0] == heard[1] == heard[2]
     if source == target and not rules:
@@ -254,7 +254,7 @@ def _bent(dice: Dice, event: bytes) -> bytes:
 TARGETS: Mapping[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        sse_decoder, any_bytes, bent_streams, open_lanes, model_text, legal_answers, whole_messages, requests, settings_file, recording, content_codings,
+        sse_decoder, any_bytes, bent_streams, open_runs, model_text, legal_answers, whole_messages, requests, settings_file, recording, content_codings,
         json_reader,
     )
 }  # fmt: skip

@@ -5,6 +5,7 @@ all; one that mends costs the mending from there on; one that translates costs t
 """
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,14 @@ EVENTS = [data for _, data in chunks(LONG)]
 CALLS = (1, 3, 12)
 """Which call of a method fails, and every one behind it; of what is called less often, none does."""
 
+FAST_PATH = (
+    "pipeline.fastpath.run_reader:RunReader.read",
+    "pipeline.fastpath.run_opener:RunOpener.open",
+    "pipeline.fastpath.delta_run:DeltaRun.run",
+    "pipeline.fastpath.delta_run:DeltaRun.read",
+)
+if not find_spec("toolmend.pipeline.fastpath"):  # it can be deleted
+    FAST_PATH = ()
 MENDING = (
     "core.sse:SseDecoder.take",
     "core.sse:SseDecoder._event",
@@ -45,12 +54,10 @@ MENDING = (
     "core.scanner:Scanner.feed",
     "pipeline.transformers.duplicates:Duplicates.feed",
     "pipeline.transformers.finish:FinishReason.feed",
-    "pipeline.fastpath.run_opener:RunOpener.open",
-    "pipeline.fastpath.delta_run:DeltaRun.run",
-    "pipeline.fastpath.delta_run:DeltaRun.read",
+    *FAST_PATH,
     "pipeline.undelivered:UndeliveredInput.mark_sent",
     "pipeline.pipeline:Pipeline._fired",
-    "pipeline.pipeline:Pipeline._read",
+    "pipeline.pipeline:Pipeline._process",
     "pipeline.stall_guard:StallGuard.__call__",
     "proxy.stream_callbacks:Mend._feed",
 )

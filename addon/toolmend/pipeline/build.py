@@ -1,16 +1,16 @@
-"""Which boxes a pipeline is made of, for one request: what is looked for, in which order, and what is written.
+"""Builds the parts of a pipeline for one request: what is searched for, in which order, and what is written.
 
-    Answer(request, translated, "chat", "messages", settings, host)    what is known of the answer before it begins
+    AnswerContext(request, translated, "chat", "messages", settings, host)    what is known before the answer begins
     assemble(answer, new_id, fired, …)  →  Boxes
 
-Rule of this file: it decides before the first byte, and reads none.
+All decisions are made before the first byte.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..apis import APIS
-from ..apis.codec import Codec, Decoder, Numbered, Reply, Writer, is_numbered, supports_runs
+from ..apis.codec import Codec, Decoder, Reply, Writer, is_numbered, supports_runs
 from ..apis.responses.usage import ECHOED
 from ..core.events import Frame
 from ..core.fastclass import replace, value
@@ -37,8 +37,8 @@ from ..requests.compaction import kept_messages
 from ..requests.estimate import tokens
 from ..requests.web_search import query_in
 from .armed_dialects import armed
+from .chunk_reader import RunContext
 from .disabled_rules import RuleFilter
-from .fastpath.run_opener import RunOpener
 from .settings import MendSettings
 from .suspects import SuspectContext
 from .transformers.arguments import FitArguments
@@ -56,10 +56,10 @@ from .transformers.unique_ids import RULE as UNIQUE
 from .transformers.unique_ids import UniqueIds, ids_of_calls
 
 _WATCHED = (Markup, Entities, FitArguments, Duplicates, UniqueIds, FinishReason, Refusal, Naming)
-"""Transformers to which a run of deltas is what one is: if all are, lanes may open."""
+"""Transformers for which a run of deltas is equivalent to one delta: if there are no others, runs may pass."""
 
 _REPEATED = frozenset({"model", "n", "stream_options", "include", "logprobs", *ECHOED})
-"""Members of a request that answers go by or say again, and all that is kept of it meanwhile: a stream may take an hour."""
+"""Members of a request that answers depend on or repeat. Nothing else of it is kept: a stream may take an hour."""
 
 
 class Transformer(Protocol):
@@ -71,7 +71,7 @@ class Transformer(Protocol):
 
 @value
 class AnswerContext:
-    """What is known of an answer before it begins; the fields are as `Pipeline` has them."""
+    """What is known of an answer before it begins. Fields as in `Pipeline`."""
 
     request: Mapping[str, Any]
     translated: Translated | None
@@ -94,27 +94,38 @@ class AnswerContext:
 
     @property
     def profile(self) -> Profile:
-        """What is known of the model that answers."""
+        """The profile of the model that answers."""
         model = self.translated.request.get("model") if self.translated else None
         found = profile_for(model, self.host, self.settings.providers)
         more = [name for name in self.seen if name not in found.dialects]
         return replace(found, dialects=(*found.dialects, *more)) if more else found
 
     @property
-    def alone(self) -> bool:
+    def is_off(self) -> bool:
         """Whether the host is left alone."""
         return self.settings.off.leaves(self.host)
 
 
 @value
 class Boxes:
-    """`writer` None: the client speaks the upstream's API. `lanes`, `alive`, `policy`, `fit` None: there are none of them.
+    """The parts of a pipeline. `writer` is None if the client speaks the upstream's API.
 
-    `looks`: whether anything is looked for in the answer; if not, it passes as it is, but for its keep-alives. `thinks`: whether
-    the model is known to write its reasoning into the text.
+    Attributes:
+        searches: Something is searched for in the answer; if not, only its keep-alives may change.
+        decoder: Splits its bytes into events.
+        codec: Decodes and encodes the upstream's API.
+        writer: Writes the client's API, if that is another one.
+        markup: The first transformer.
+        policy: The policy, unless it is mixed.
+        fit: The transformer that fits arguments, unless its rules are off.
+        transformers: All transformers.
+        text_reasoning: The model is known to write its reasoning into the text.
+        keep_alives: Repairs keep-alives, unless that is off.
+        runs: What decides whether deltas may pass in runs; None: they never may.
+        sought: For suspects.py.
     """
 
-    looks: bool
+    searches: bool
     decoder: Decoder
     codec: Codec
     writer: Writer | None
@@ -122,10 +133,9 @@ class Boxes:
     policy: Policy | None
     fit: FitArguments | None
     transformers: Sequence[Transformer]
-    thinks: bool
-    alive: KeepAlives | None
-    lanes: RunOpener | None
-    counting: Sequence[Numbered]
+    text_reasoning: bool
+    keep_alives: KeepAlives | None
+    runs: RunContext | None
     sought: SuspectContext
 
 
@@ -138,7 +148,16 @@ def assemble(
     let_go: bool,
     now: Callable[[], float],
 ) -> Boxes:
-    """The boxes of one answer; `new_id`, `fired` and `note` are the pipeline's, `let_go` and `now` as there."""
+    """Builds the parts for one answer.
+
+    Args:
+        answer: What is known of it.
+        new_id: Returns an id like `call_…`.
+        fired: Called with the rules.
+        note: Called with what a translation drops.
+        let_go: The caller can end the response early.
+        now: Returns seconds.
+    """
     api, off, request = APIS[answer.source], answer.settings.off.rules, answer.request
     offered, profile = answer.offered, answer.profile
     dialects, tags = looked_for(answer, offered, profile)
@@ -166,16 +185,16 @@ def assemble(
     words = opener_index(dialects)
 
     def new_reader(choice: int) -> MarkupParser:
-        # of a whole text, what earlier ones began with proves less than the text
+        # for a whole text, the text itself shows more than earlier answers do
         known: Beginning = "likely" if markup.whole and tags and profile.think_unopened else begins
         return MarkupParser(words, offered, choice, new_id, fired, known, whole=markup.whole)
 
     markup = Markup(new_reader)
     policy = policy_for(answer.settings, fired, choices=request.get("n"), let_go=let_go, now=now)
     transformers: list[Transformer] = [markup]
-    if profile.name in ESCAPING and not answer.alone and ENTITIES not in off:
+    if profile.name in ESCAPING and not answer.is_off and ENTITIES not in off:
         transformers.append(Entities(fired))
-    fit = None if answer.alone or {"argument_types", "argument_json"} <= off else FitArguments(offered, fired, off)
+    fit = None if answer.is_off or {"argument_types", "argument_json"} <= off else FitArguments(offered, fired, off)
     if fit:
         transformers.append(fit)
     if "duplicate_call" not in off:
@@ -193,13 +212,14 @@ def assemble(
     transformers += _naming(answer, written=writer is not None)
     if reply.compacts:
         transformers.append(CompactionSummary())
-    lanes = None
+    runs = None
     if supports_runs(codec) and all(isinstance(box, _WATCHED) for box in transformers):
-        others = [box for box in transformers if isinstance(box, Entities | FitArguments | Duplicates | Naming)]
-        lanes = RunOpener(codec, markup, others, translates=writer is not None)
-    mends = answer.settings.dialects != () and not answer.alone and "keep_alive" not in off
+        busy = [box for box in transformers if isinstance(box, Entities | FitArguments | Duplicates | Naming)]
+        numbered = [box for box in (codec, writer) if is_numbered(box)]
+        runs = RunContext(codec, markup, busy, numbered, translates=writer is not None, may_wait=True)
+    repairs = answer.settings.dialects != () and not answer.is_off and "keep_alive" not in off
     return Boxes(
-        looks=bool(dialects) or writer is not None,
+        searches=bool(dialects) or writer is not None,
         decoder=api.decoder(),
         codec=codec,
         writer=writer,
@@ -207,22 +227,21 @@ def assemble(
         policy=policy,
         fit=fit,
         transformers=transformers,
-        thinks=any(tag.known for tag in tags),
-        alive=KeepAlives(fired, comments=api.comments) if mends or writer else None,
-        lanes=lanes,
-        counting=[box for box in (codec, writer) if is_numbered(box)],
+        text_reasoning=any(tag.known for tag in tags),
+        keep_alives=KeepAlives(fired, comments=api.comments) if repairs or writer else None,
+        runs=runs,
         sought=SuspectContext(offered, frozenset(dialect.name for dialect in dialects)),
     )
 
 
 def _used(answer: AnswerContext, *, written: bool) -> set[str]:
-    """Ids that a call may not have: where a client is known to lose it, or all is written anew."""
-    off = answer.alone or UNIQUE in answer.settings.off.rules
+    """Ids that a call must not have: if the client is known to drop it, or all is written from events."""
+    off = answer.is_off or UNIQUE in answer.settings.off.rules
     return ids_of_calls(answer.request, answer.target) if written or (answer.target == "messages" and not off) else set()
 
 
 def beginning(answer: AnswerContext, profile: Profile, tags: Sequence[ReasoningTags]) -> Beginning:
-    """How the text of an answer begins: as this model's text did before at this host, or else as its profile has it."""
+    """How the text of an answer begins: as before for this model at this host, or else as in its profile."""
     if not any(tag.known for tag in tags):
         return "content"
     if answer.begins:
@@ -234,37 +253,37 @@ def beginning(answer: AnswerContext, profile: Profile, tags: Sequence[ReasoningT
 
 
 def looked_for(answer: AnswerContext, offered: Tools, profile: Profile) -> tuple[list[Dialect], list[ReasoningTags]]:
-    """What is looked for in the text, and of that the tags of reasoning."""
+    """Returns the dialects to search for in the text, and the reasoning tags among them."""
     off = answer.settings.off.rules
     prompted = answer.translated is not None and answer.translated.prompted
     settings = answer.settings
     names = None if settings.dialects is None else [name for name in settings.dialects if name in DIALECTS]
-    dialects = [] if answer.alone else armed(names, profile, prompted=prompted, known=not settings.strangers)
-    if not answer.alone:
+    dialects = [] if answer.is_off else armed(names, profile, prompted=prompted, known=not settings.strangers)
+    if not answer.is_off:
         dialects = [*own_of(settings.own, settings.dialects), *dialects]
     dialects = [_of(dialect, offered) for dialect in dialects if dialect.name not in off]
-    # of a model that nothing is known of they are believed, too, where the client's API has another place for them
-    thinks = profile.think_tags or (answer.translates and answer.source == "chat" and profile.name == STANDARD)
+    # for an unknown model, tags count as known if the client's API has another place for reasoning
+    text_reasoning = profile.think_tags or (answer.translates and answer.source == "chat" and profile.name == STANDARD)
     tags: list[ReasoningTags] = []
-    if dialects and REASONING_TAGS.name not in off and (thinks or profile.name == STANDARD):
+    if dialects and REASONING_TAGS.name not in off and (text_reasoning or profile.name == STANDARD):
         lone: Lone = "line" if profile.name == STANDARD else "word"
-        tags.append(reasoning_tags(profile.name, known=thinks, lone="nowhere" if "reasoning_end" in off else lone))
+        tags.append(reasoning_tags(profile.name, known=text_reasoning, lone="nowhere" if "reasoning_end" in off else lone))
     roles = role_tokens(profile.name) if dialects and ROLE_TOKENS not in off else None
     own = [dialect for dialect in dialects if dialect.name in (names or profile.dialects)]
     left = [leftovers(own)] if own and LEFTOVERS not in off else []
-    # without tools nothing is looked for (R18); tags are, where the stream is written anew in any case
+    # without tools only tags are searched for (R18), and only if the stream is written from events
     if offered.offered:
         return [*dialects, *tags, *left, *([roles] if roles else [])], tags
     return [*tags] if answer.translates else [], tags
 
 
 def _of(dialect: Dialect, offered: Tools) -> Dialect:
-    """A dialect that begins its calls with the names of the tools needs them."""
+    """Dialects whose calls begin with a tool's name need the offered tools."""
     return dialect.of(offered) if isinstance(dialect, HeadlessGemma | XMLCall) else dialect
 
 
 def _naming(answer: AnswerContext, *, written: bool) -> list[Naming]:
-    """What puts calls by the client's names, if that may be needed."""
+    """Returns the transformer that renames calls, if it may be needed."""
     spaces, search = {}, ""
     if answer.target == "responses":
         spaces, search = namespaces(answer.request), SEARCH if searches(answer.request) else ""

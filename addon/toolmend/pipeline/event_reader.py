@@ -6,26 +6,25 @@ It reads what the client receives, and changes nothing. What cannot be read is s
 is not JSON. The same bytes give the same events, with the same generated ids.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING
 
 from ..apis import APIS, decoder_of
 from ..apis.codec import Codec, Reply, supports_runs
 from ..apis.shared.delta_template import Kind
 from ..core import json_text
 from ..core.events import Event
-from ..core.sse import ServerSentEvent, SseDecoder
+from ..core.sse import ServerSentEvent
 from ..core.text_state import ANYTHING, TextState
 from ..core.tools import Tools
-from .fastpath.run_opener import RunOpener
+from .chunk_reader import RunContext
+from .reader_choice import new_reader
+from .undelivered import UndeliveredInput
 
-if TYPE_CHECKING:
-    from .fastpath.delta_run import DeltaRun
 
-
-class _NoReading:
-    """No text is parsed: any text may continue a run."""
+class _AnyText:
+    """Parses no text: any text may continue a run."""
 
     holds = False
 
@@ -36,42 +35,35 @@ class _NoReading:
 class EventReader:
     """Reads a stream in any chunks, of an API in apis.APIS.
 
-    Deltas in a row in one chunk may become one event: delta_run.py explains why that is equivalent, and much faster.
+    Deltas in a row in one chunk may become one event: fastpath/delta_run.py explains why that is equivalent, and much faster.
     """
 
     def __init__(self, api: str) -> None:
         self._codec = _codec(api)
-        self._decoder = decoder_of(api)
-        self._lanes = RunOpener(self._codec, _NoReading(), (), translates=False) if supports_runs(self._codec) else None
-        self._lane: DeltaRun | None = None  # the run that may continue
+        self._events: list[Event] = []
+        runs = RunContext(self._codec, _AnyText()) if supports_runs(self._codec) else None
+        self._reader = new_reader(decoder_of(api), self._process, UndeliveredInput(), runs)
 
     def feed(self, data: bytes) -> list[Event]:
         """Returns the events that `data` completes."""
-        if self._lanes is None or not isinstance(self._decoder, SseDecoder):
-            return [event for sse in self._decoder.feed(data) for event in self._read(sse)]
-        events: list[Event] = []
-        at = 0
-        while at < len(data):
-            lane, self._lane = self._lane, None
-            if lane:
-                at, _ = lane.run(data, at, [])
-                events += () if lane.empty else self._read(lane.read()[0])
-                continue
-            found, at = self._decoder.take(data, at)
-            events += (event for sse in found for event in self._read(sse))
-            if found and self._decoder.between:
-                self._lane = self._lanes.open(found[-1], [found[-1].raw])
-        return events
+        output: list[bytes] = []
+        self._reader.read(data, output)
+        self._reader.flush(output)
+        return self._take()
 
     def close(self) -> list[Event]:
         """Returns the events at the end of the body."""
-        return [event for sse in self._decoder.close() for event in self._read(sse)] + list(self._codec.close().events)
+        self._reader.close([])
+        return [*self._take(), *self._codec.close().events]
 
-    def _read(self, sse: ServerSentEvent) -> Sequence[Event]:
-        try:
-            return self._codec.decode(sse).events
-        except json_text.NotJSON:
-            return ()
+    def _process(self, sse: ServerSentEvent, output: list[bytes]) -> None:
+        output.append(sse.raw)
+        with suppress(json_text.NotJSON):
+            self._events += self._codec.decode(sse).events
+
+    def _take(self) -> list[Event]:
+        events, self._events = self._events, []
+        return events
 
 
 def events_of(api: str, body: Iterable[bytes], *, stream: bool) -> Iterator[Event]:

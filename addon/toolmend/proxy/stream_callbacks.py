@@ -213,7 +213,7 @@ class Mend(ResponseStream):
     def __call__(self, data: bytes, out: bytes | None = None) -> bytes | list[bytes]:
         """Handles a chunk. `out` is an internal variable: callers never pass it."""
         try:
-            out = self._pipeline.glance(data) if data and self._glances else None
+            out = self._pipeline.try_fast(data) if data and self._glances else None
             if out is None:
                 return super().__call__(data)
             if not (self._recording or self.meter or self.watcher):

@@ -120,10 +120,10 @@ def test_what_varies_goes_out_unread(source: str, name: str, answer: str, monkey
         request = asked(target, *WEATHER, model="kimi-k2.5")
         anew = answer == "a leaked call" and source == target and name in WRITTEN_ANEW
         assert check(body, request, source, target) < (1.1 if anew else 0.5), target
-        quick, _ = run([body], request, source, target, lanes=False)
+        quick, _ = run([body], request, source, target, runs=False)
         with monkeypatch.context() as patch:
             patch.setattr(delta_template_learner, "MOST_MISSES", 0)
-            plain, _ = run([body], request, source, target, lanes=False)
+            plain, _ = run([body], request, source, target, runs=False)
         assert quick == plain, target
 
 

@@ -15,7 +15,7 @@ from tests.patterns.irregular import REQUEST
 from tests.support import legal_streams
 from tests.support.chunk_by_chunk import same
 from tests.support.example_counts import examples
-from tests.support.fastpath import check, run
+from tests.support.fastpath import check, run, without_runs
 from tests.support.regular_streams import REGULAR
 from tests.support.rows import batches, each_of, some_of
 from tests.support.streams import body_of, chunk, event, pieces, stream
@@ -176,9 +176,9 @@ def test_what_is_irregular_in_each_delta(name: str, target: str, monkeypatch: py
     request = asked(target, *WEATHER, model="m")
     share = check(body, request, "chat", target)
     assert share < 0.3 or name in SLOW, "hardly anything went out unread"
-    quick, _ = run([body], request, "chat", target, lanes=False)
+    quick, _ = run([body], request, "chat", target, runs=False)
     monkeypatch.setattr(delta_template_learner, "MOST_MISSES", 0)
-    plain, _ = run([body], request, "chat", target, lanes=False)
+    plain, _ = run([body], request, "chat", target, runs=False)
     assert quick == plain
 
 
@@ -199,7 +199,7 @@ def test_escapes_that_json_does_not_need(names: Sequence[str], subtests: pytest.
         events = [part + b"\n\n" for part in body.split(b"\n\n") if part]
         for size in some_of((1, 3, 30), f"{name} {way}"):
             chunks = [b"".join(some) for some in batched(events, size)]
-            quick, plain = (run(chunks, pattern.request, "chat", "chat", lanes=lanes)[0] for lanes in (True, False))
+            quick, plain = (run(chunks, pattern.request, "chat", "chat", runs=fast)[0] for fast in (True, False))
             same(quick, plain, body)
 
     each_of(((f"{name} {way}", (name, way)) for name in names for way in some_of([*ESCAPES], name)), subtests, check_row)
@@ -210,7 +210,7 @@ CHINESE = "\u4f60\u597d\uff0c\u6211\u6765\u770b\u770b\u8fd9\u4e2a\u6587\u4ef6\u3
 
 @pytest.mark.parametrize("upper", [False, True], ids=["lower", "upper"])
 def test_characters_told_by_number_are_as_quiet_as_others(upper: bool) -> None:
-    """Many write all but ASCII as `\\u4f60`; a stream of nothing else has lanes too."""
+    """Many write all but ASCII as `\\u4f60`; a stream of nothing else has runs, too."""
     deltas = [{"role": "assistant"}, *({"content": text} for text in pieces(CHINESE * 20, 1, (1, 2, 3, 5)))]
     events = [b"data: " + json.dumps(chunk(delta)).encode() + b"\n\n" for delta in deltas]
     if upper:
@@ -218,7 +218,7 @@ def test_characters_told_by_number_are_as_quiet_as_others(upper: bool) -> None:
     made = Pipeline(REQUEST)
     told = 0
     for each in events:
-        given_ = made.glance(each)
+        given_ = made.try_fast(each)
         told += given_ is not None
         assert (made.feed(each) if given_ is None else given_) == each
     assert told == len(events) - 2, "but the first of them, and what the shape is learnt from"
@@ -331,15 +331,16 @@ def test_what_is_held_is_bounded(model: str, field: str, begun: str) -> None:
     """However long it is, it is read in runs; and of what more may be held than there is room for, each delta is."""
     texts = [*pieces(begun, 1), *(["a" * 10] * 2000), *(["a" * 400] * 3000), *(["a" * 70_000] * 4)]
     when, runs = [], [0]
-    for lanes in (True, False):
+    for fast in (True, False):
         made = Pipeline(asked("chat", *WEATHER, model=model))
-        made._lanes = made._lanes if lanes else None
+        if not fast:
+            without_runs(made)
         made.feed(event(chunk({"role": "assistant"})))
         for at, text in enumerate(texts):
             if made.feed(event(chunk({field: text}))):
                 when.append(at)
                 break
-            runs.append(len(made._lane._run) if made._lane else 0)
+            runs.append(len(made._reader._run._run) if fast and made._reader._run else 0)
         assert made.rules == ["hold_limit"]
     assert when[0] == when[1]
     assert max(runs) == delta_run.MOST
@@ -353,8 +354,8 @@ def test_an_error_in_what_is_held_loses_nothing(name: str, size: int, monkeypatc
     made, out = Pipeline(asked("chat", *WEATHER, model="mistral-large")), []
     for at, data in enumerate(chunks):
         if at == 15:
-            assert made._lane
-            assert made._lane.holds
+            assert made._reader._run
+            assert made._reader._run.holds
             monkeypatch.setattr(delta_run.DeltaRun, name, lambda *_: 1 / 0)
         out.append(made.feed(data))
     assert b"".join(out) + made.close() == b"".join(chunks)
@@ -369,8 +370,8 @@ def test_what_is_held_unread_is_not_lost(end: str) -> None:
     deltas = [{"role": "assistant"}, {"content": ARGUMENTS_FIRST[:60]}, *({"content": f" a{n}"} for n in range(9))]
     events = [event(chunk(delta)) for delta in deltas]
     assert [made.feed(data) for data in events] == [events[0], *[b""] * 10]
-    assert made._lane
-    assert not made._lane.empty
+    assert made._reader._run
+    assert not made._reader._run.empty
     comment = b": hi\n\n" if end == "comment" else b""
     assert (made.feed(comment) if comment else b"") == comment
     assert (made.give_up("it is time") if end == "give_up" else b"") + made.close() == b"".join(events[1:])
@@ -501,8 +502,8 @@ def test_bundles(odd: str, target: str) -> None:
             more = [{"obfuscation": "x" * (n % 5)} if varies else {} for n in range(len(texts))]
             events = [event(chunk({"content": text}, **rest)) for text, rest in zip(texts, more, strict=True)]
             chunks = [*events[:8], b"".join(events[8:-3]), *events[-3:]]
-            plain, _ = run(chunks, request, "chat", target, lanes=False)
-            quick, read = run(chunks, request, "chat", target, lanes=True)
+            plain, _ = run(chunks, request, "chat", target, runs=False)
+            quick, read = run(chunks, request, "chat", target, runs=True)
             assert quick == plain
             assert read < len(events)
 
@@ -523,8 +524,8 @@ def test_what_comes_in_between(foreign: bytes) -> None:
     first, among = [event(chunk({"role": "assistant"})), *some], [some[0] + foreign + some[1], *some]
     many = ([*first, foreign, *some, *among], [*first, *among])
     for chunks, (request, target) in product(many, ((REQUEST, "chat"), (asked("responses", *WEATHER), "responses"))):
-        plain, _ = run(chunks, request, "chat", target, lanes=False)
-        quick, read = run(chunks, request, "chat", target, lanes=True)
+        plain, _ = run(chunks, request, "chat", target, runs=False)
+        quick, read = run(chunks, request, "chat", target, runs=True)
         assert quick == plain
         assert read < 24 or target != "chat"
 
@@ -538,8 +539,8 @@ def test_a_chunk_that_ends_within_an_event(end: bytes, line: bytes, cut: int) ->
     first, last = event(chunk({"role": "assistant", "content": "a"}))[:-2] + end, line + some[2]
     at = len(line) + cut
     chunks = [first[:30], first[30:] + some[0] + some[1] + last[:at], last[at:], *some]
-    plain, _ = run(chunks, REQUEST, "chat", "chat", lanes=False)
-    quick, _ = run(chunks, REQUEST, "chat", "chat", lanes=True)
+    plain, _ = run(chunks, REQUEST, "chat", "chat", runs=False)
+    quick, _ = run(chunks, REQUEST, "chat", "chat", runs=True)
     assert quick == plain
     assert b"".join(quick[0]) == b"".join(chunks)
 
@@ -566,8 +567,8 @@ def test_a_chunk_that_ends_behind_an_event_without_its_blank_line(end: bytes, co
     cut = some[8].removesuffix(end) + some[9]
     for at in range(len(some[8]) - 3, len(cut)):
         chunks = [*some[:8], cut[:at], cut[at:], *some[10:]]
-        plain, _ = run(chunks, REQUEST, "chat", "chat", lanes=False)
-        quick, _ = run(chunks, REQUEST, "chat", "chat", lanes=True)
+        plain, _ = run(chunks, REQUEST, "chat", "chat", runs=False)
+        quick, _ = run(chunks, REQUEST, "chat", "chat", runs=True)
         assert quick == plain
 
 
@@ -584,10 +585,10 @@ def test_a_run_is_bounded() -> None:
     for size, many, glances in product((10, 400, 900, 5000, 70_000), (1, 20), (False, True)):
         data = event(chunk({"content": "a" * size})) * many
         for _ in range(2 * delta_run.MOST // many):
-            given_ = made.glance(data) if glances else None
+            given_ = made.try_fast(data) if glances else None
             assert (made.feed(data) if given_ is None else given_) == data
-            assert made._lane is None or len(made._lane._run) < delta_run.MOST + 24
-            assert made._lane is None or sum(map(len, made._lane._run)) < delta_run.ROOM
+            assert made._reader._run is None or len(made._reader._run._run) < delta_run.MOST + 24
+            assert made._reader._run is None or sum(map(len, made._reader._run._run)) < delta_run.ROOM
 
 
 @pytest.mark.parametrize(("source", "target"), [*SAME, *PAIRS])
@@ -599,14 +600,14 @@ def test_a_long_run_is_read_seldom(many: int, source: str, target: str) -> None:
     events = speak(source, [Text("".join(said))], "stop").split(b"\n\n")
     chunks = [b"".join(part + b"\n\n" for part in parts) for parts in batched(events[:-1], many)]
     request = asked(target, *WEATHER, model="kimi-k2.5")
-    plain, _ = run(chunks, request, source, target, lanes=False)
-    quick, read = run(chunks, request, source, target, lanes=True)
+    plain, _ = run(chunks, request, source, target, runs=False)
+    quick, read = run(chunks, request, source, target, runs=True)
     same(quick, plain, b"".join(chunks))
     assert "kimi_k2" in quick[1]
     assert read < len(events) / (20 if target == "responses" != source else 50)
 
 
-def test_an_error_in_a_lane_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_in_run_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     # in each chunk something that is no beginning of a call, as only `run` tells
     events = [event(chunk({"content": f"a{n}" + " <toon" * (n % 4 == 1) + "é" * (n > 8)})) for n in range(36)]
     chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, 4))]
@@ -631,8 +632,8 @@ def test_an_error_in_a_lane_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_may_begin_a_call_waits(texts: list[str], out: list[int]) -> None:
     """How many events go out for each chunk; not one of them was read, but where what waits is none that was waited with."""
     events = [event(chunk({"content": text})) for text in ["I", " see: ", *texts]]
-    plain, _ = run([event(chunk({"role": "assistant"})), *events], REQUEST, "chat", "chat", lanes=False)
-    quick, _ = run([event(chunk({"role": "assistant"})), *events], REQUEST, "chat", "chat", lanes=True)
+    plain, _ = run([event(chunk({"role": "assistant"})), *events], REQUEST, "chat", "chat", runs=False)
+    quick, _ = run([event(chunk({"role": "assistant"})), *events], REQUEST, "chat", "chat", runs=True)
     assert [given_.count(b"\n\n") for given_ in quick[0][3:-1]] == out
     assert quick == plain
 
@@ -645,9 +646,9 @@ def test_what_waits_is_told_with_the_next() -> None:
     for data in events[:5]:
         made.feed(data)
     for at in (5, 7):
-        assert made._waiting == events[at - 1]
-        assert made.glance(events[at]) == events[at - 1] + events[at]
-        assert not made._waiting
+        assert made._reader._waiting == events[at - 1]
+        assert made.try_fast(events[at]) == events[at - 1] + events[at]
+        assert not made._reader._waiting
         assert made.feed(events[at + 1]) == b""
     assert made.give_up("it is time") == events[8]
 
@@ -660,10 +661,10 @@ def test_what_waits_is_taken_in_at_a_glance(more: dict[str, Any]) -> None:
     events = [event({**chunk(delta), **more}) for delta in deltas]
     for data in events[:4]:
         made.feed(data)
-    assert made.glance(events[4]) == b""
-    assert made.glance(events[5]) == events[4] + events[5]
-    assert made.glance(events[6]) == b""
-    assert made.glance(events[7]) is None, "it is none of those that wait behind another"
+    assert made.try_fast(events[4]) == b""
+    assert made.try_fast(events[5]) == events[4] + events[5]
+    assert made.try_fast(events[6]) == b""
+    assert made.try_fast(events[7]) is None, "it is none of those that wait behind another"
     assert made.feed(events[7]) == events[6]
     assert b"".join(map(made.feed, events[8:11])) + made.give_up("it is time") == b"".join(events[7:11])
 
@@ -671,7 +672,7 @@ def test_what_waits_is_taken_in_at_a_glance(more: dict[str, Any]) -> None:
 def test_what_begins_and_goes_on_as_a_call_is_one() -> None:
     made = Pipeline(REQUEST)
     texts = ["a", "b", "<", "|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>", '{"city": "B', "c", "<", '"}<|tool_call_end|>']
-    out = [given_ for text in texts for given_ in [made.glance(event(chunk({"content": text})))] for given_ in [made.feed(event(chunk({"content": text}))) if given_ is None else given_]]
+    out = [given_ for text in texts for given_ in [made.try_fast(event(chunk({"content": text})))] for given_ in [made.feed(event(chunk({"content": text}))) if given_ is None else given_]]
     assert made.rules == ["role", "kimi_k2"]
     assert out[2] == b""
     assert b'"arguments":"<"' in out[6]
@@ -688,8 +689,8 @@ def test_what_varies_and_what_does_not(more: dict[str, Any], odd: dict[str, Any]
     for events in ([event(each) for each in said], [event({**odd, **each, "id": "c"}) for each in said]):
         for size in (1, 4):
             chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, size))]
-            plain, _ = run(chunks, REQUEST, "chat", "chat", lanes=False)
-            quick, read = run(chunks, REQUEST, "chat", "chat", lanes=True)
+            plain, _ = run(chunks, REQUEST, "chat", "chat", runs=False)
+            quick, read = run(chunks, REQUEST, "chat", "chat", runs=True)
             assert quick == plain
             assert read < 30
 
@@ -699,7 +700,7 @@ def test_what_waits_is_not_lost(end: str) -> None:
     made = Pipeline(REQUEST)
     events = [event(chunk(delta)) for delta in ({"role": "assistant"}, {"content": "a"}, {"content": "b"}, {"content": "c <"})]
     out = [made.feed(data) for data in events]
-    assert made._waiting == events[-1]
+    assert made._reader._waiting == events[-1]
     assert out[-1] == b""
     more = {"comment": b": hi\n\n", "half": events[1][:40], "finish": event(chunk({}, "stop"))}.get(end, b"")
     out.append(made.give_up("it is time") if end == "give_up" else made.feed(more) if more else b"")

@@ -1,16 +1,16 @@
-"""Deltas that go out unread, and are read later as one.
+"""A run: deltas that are sent before they are decoded, and decoded later as one.
 
-    upstream   {… "content":"Let me"}   {… "content":" look"}   {… "content":" at it"}          one shape: apis/shape.py
-    client     {… "content":"Let me"}   {… "content":" look"}   {… "content":" at it"}          nothing to mend: the same bytes
+    upstream   {… "content":"Let me"}   {… "content":" look"}   {… "content":" at it"}          one template: delta_template.py
+    client     {… "content":"Let me"}   {… "content":" look"}   {… "content":" at it"}          nothing to correct: unchanged
                {… "arguments":"Let me"} {… "arguments":" look"} {… "arguments":" at it"}        in a call, or in another API
-               nothing                                                                          while it is not known what it is
-    read       {… "content":"Let me look at it"}                                                before anything else is
+               nothing                                                                          while it is undecided
+    decoded    {… "content":"Let me look at it"}                                                before anything else
 
-Rule of this file: it changes no result. What a stream means does not depend on where its text was cut, so a run of deltas means
-what one delta of their joined text does; and that goes through the whole pipeline before the next thing does. A lane is open only
-while the two boxes that look into texts, the codec and the reader, say what text is nothing but more of the same (`stops`), and
-while the others were seen to let such a delta pass. Then what goes out is known but for the text: the upstream's own bytes; or
-what went out for two such deltas in a row, which were the same around the text.
+A run does not change the result. The meaning of a stream does not depend on where its text is cut, so a run is equivalent to
+one delta with the concatenated text, which passes through the whole pipeline before the next event does. A run is open only
+while the two parts that parse texts, the codec and the markup parser, return which text merely continues (TextState), and while
+the others passed such a delta. Then the output is known except for the text: the upstream's own bytes, or what was sent for two
+such deltas in a row, which was the same around the text.
 """
 
 import re
@@ -22,98 +22,102 @@ from ...apis.shared.delta_template import DeltaTemplate, text_of
 from ...core.fastclass import replace
 from ...core.sse import ServerSentEvent, block_end, parse
 from ...core.text_state import ROOM, TextState, cut_off
+from ..chunk_reader import Matcher, no_match
 from .matchers import (
     LONGEST,
     MOST,
     ROW,
-    Glance,
     Last,
-    Row,
+    RowMatcher,
     Wait,
-    nothing,
-    passing,
-    rows,
-    same,
-    together,
-    varying,
-    waiting,
-    wrapped,
+    match_beginning,
+    match_joined,
+    match_plain,
+    match_several,
+    match_varying,
+    safe_rows,
+    with_output,
 )
-from .output_template import Around, OutputTemplate, around, around_all
+from .output_template import OutputTemplate, Renderer, render, render_varying
 
 MOST_CHARACTERS = ROOM // 8
-"""Bytes of their texts that are counted; those that matchers.py takes in are few enough. What is read late must be within
-ROOM."""
+"""Bytes of their texts that are counted; what matchers.py accepts is little enough. What is decoded late must be within ROOM."""
 
 _LINE = re.compile(rb"[\r\n]")
 
 FEW = 3
-"""Deltas: to make a lane costs what it costs to read so many."""
+"""Deltas: making a run costs as much as decoding that many."""
 
 MOST_JOINED = 16 * 1024
-"""Bytes of texts that become one, to be read later still."""
+"""Bytes of texts that are joined, to be decoded later."""
 
 
 class DeltaRun:
-    """A run of deltas. `shape`: of whole events. `wrap`: around the last delta that was read; None: they pass as they are.
+    """A run of deltas.
 
-    `holds`: nothing goes out for them, as for what is before them: they are read as one event, and leave as one. `counts`: how
-    many there are has a meaning. `wait` may keep an event that is to be told with the next one. `behind`: the event in front of
-    the run, where one that comes again is dropped.
+    Args:
+        shape: The template of whole events.
+        state: The lexical state of their text.
+        template: The template of their output; None: they pass unchanged.
+        holds: They have no output, like those before them: they are decoded as one event, and leave as one.
+        counts: Their number matters.
+        wait: Keeps an event that must be decoded with the next one.
+        last_sent: The event before the run, if repeated events are dropped.
     """
 
     def __init__(
         self,
         shape: DeltaTemplate,
         state: TextState,
-        wrap: OutputTemplate | None,
+        template: OutputTemplate | None,
         *,
         holds: bool = False,
         counts: bool = False,
         wait: Wait | None = None,
-        behind: bytes = b"",
+        last_sent: bytes = b"",
     ) -> None:
         self.holds = holds
         self._shape = shape
         self._text_state = state
-        self._holed = wrap is not None and wrap.holes
-        self._around: Around | None = None  # of all that varies where it is holed, else of the texts
-        if wrap:
-            self._around = around_all(wrap, shape, state) if wrap.holes else around(wrap, state)
+        self._renders_values = template is not None and template.holes
+        self._render: Renderer | None = None  # takes all varying values if more than the text is rendered, else the texts
+        if template:
+            self._render = render_varying(template, shape, state) if template.holes else render(template, state)
         self._least = shape.least  # bytes of an event
         self._most = self._least + LONGEST
-        self._run: list[bytes] = []  # the texts; one may be that of several events
+        self._run: list[bytes] = []  # the texts; one may belong to several events
         self._size = 0
-        self._last: Last = deque([behind] if behind else (), maxlen=1)  # where more than the text varies
-        self._once = behind != b""
-        self._kept: list[bytes] = []  # the events that are held
-        self._joins = not holds and (wrap is None or wrap.number < 0)
-        self._joined = 0  # deltas that are in no text of their own
+        self._last: Last = deque([last_sent] if last_sent else (), maxlen=1)  # if more than the text varies
+        self._once = last_sent != b""
+        self._kept: list[bytes] = []  # the held events
+        self._joins = not holds and (template is None or template.number < 0)
+        self._joined = 0  # deltas that have no text of their own in the run
         run, last = self._run, self._last
-        # a reader that looks for the end of a text may keep some of a piece for the next: it is not known how much
-        alone = holds or (wrap is not None and not (state.splits_escapes or state.defers_backslash))
-        row = rows(shape, state, run, last if self._once else None, alone=alone)
-        self._row: Row | None = None if holds else row
-        if wrap or holds:
-            several = passing(shape, row, run, last, self.join, self._around if self._holed else None)
+        # a parser that looks for the end of a text may keep some of a piece for the next: how much is unknown
+        alone = holds or (template is not None and not (state.splits_escapes or state.defers_backslash))
+        row = safe_rows(shape, state, run, last if self._once else None, alone=alone)
+        self._safe_row: RowMatcher | None = None if holds else row
+        if template or holds:
+            several = match_several(shape, row, run, last, self.join, self._render if self._renders_values else None)
         else:
-            several = together(shape, state, run, last, self.join, counts=counts)
-        self._takes = self._seen(several)  # a chunk that is held
-        self.whole = self.glance = nothing if holds else self._takes  # the first has no event wait
+            several = match_joined(shape, state, run, last, self.join, counts=counts)
+        self._match = self._matcher(several)  # for a chunk that is held
+        self.match_events = self.try_fast = no_match if holds else self._match  # the first event does not wait
         if wait:
-            self.glance = self._seen(waiting(shape, state, several if wrap else self._cut(several, wait), wait))
+            self.try_fast = self._matcher(match_beginning(shape, state, several if template else self._cut(several, wait), wait))
 
-    def _seen(self, several: Glance) -> Glance:
-        """`glance`, of one event or of `several`."""
+    def _matcher(self, several: Matcher) -> Matcher:
+        """A matcher for one event, or for `several`."""
         shape, state, run, join = self._shape, self._text_state, self._run, self.join
         if not shape.varies:
-            take = same(shape, state, several, run, join)
+            take = match_plain(shape, state, several, run, join)
         else:
-            take = varying(shape, state, several, run, self._last, join, self._around if self._holed else None, once=self._once)
-        return wrapped(take, run, join, self._around) if self._around and not self._holed else take
+            renderer = self._render if self._renders_values else None
+            take = match_varying(shape, state, several, run, self._last, join, renderer, once=self._once)
+        return with_output(take, run, join, self._render) if self._render and not self._renders_values else take
 
     def begin(self, shape: DeltaTemplate, state: TextState) -> bool:
-        """Whether another run can begin here: it is of the same shape, and in the same text state."""
+        """Starts another run with this object, if template and state are the same. Returns whether they are."""
         self._run.clear()
         self._kept.clear()
         self._size = self._joined = 0
@@ -121,16 +125,16 @@ class DeltaRun:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to be read."""
+        """Whether there is nothing to decode."""
         return not self._run
 
     @property
     def short(self) -> bool:
-        """Whether it took so few that to read them would have cost less."""
+        """Whether the run was so short that decoding its deltas would have cost less."""
         return self._joined + len(self._run) < FEW
 
     def join(self) -> bool:
-        """Makes one text of many, if that spares reading them now; whether it did."""
+        """Joins the texts, if that avoids decoding them now. Returns whether it did."""
         if not self._joins or len(self._run) < MOST or len(joined := b"".join(self._run)) > MOST_JOINED:
             return False
         self._joined += len(self._run) - 1
@@ -138,36 +142,37 @@ class DeltaRun:
         return True
 
     def skip(self, data: bytes, at: int, out: list[bytes]) -> int:
-        """Takes in the quiet events of the run that begin at `at`, and puts what goes out for them into `out`: where they end."""
+        """Takes the safe events from `at` on, and puts their output into `out`. Returns where they end."""
         begin, run = at, self._run
-        while self._row and len(run) < MOST and self._size < MOST_CHARACTERS - ROW * LONGEST:
-            texts, parts, first, end = self._row(data, at)
+        while self._safe_row and len(run) < MOST and self._size < MOST_CHARACTERS - ROW * LONGEST:
+            texts, parts, first, end = self._safe_row(data, at)
             if not texts:
                 break
-            if self._around:
-                out.append(self._around(parts if self._holed else texts, len(run) + 1))
+            if self._render:
+                out.append(self._render(parts if self._renders_values else texts, len(run) + 1))
             run += texts
             self._size += sum(map(len, texts))
             if self._shape.varies:
                 self._last.append(data[first:end])
             at = end
-        if at > begin and not self._around:
+        if at > begin and not self._render:
             out.append(data[begin:at])
         return at
 
     def run(self, data: bytes, at: int, out: list[bytes]) -> tuple[int, bool]:
-        """Takes in the events from `at` on that belong to the run, and puts what goes out for them into `out`.
+        """Takes the events from `at` on that belong to the run, and puts their output into `out`.
 
-        Where the first begins that does not, and whether what is there may still belong to it, when more comes.
+        Returns:
+            Where they end, and whether what follows may still belong to the run when more data comes.
         """
         if self.holds:
             out = self._kept
-            if not at and len(data) < self._most and self._takes(data):
+            if not at and len(data) < self._most and self._match(data):
                 out.append(data)
                 return len(data), False
         span, run, state = self._shape.span, self._run, self._text_state
         undecided: list[tuple[int, int, int]] = []
-        said = ""  # by them
+        text_so_far = ""  # text of the undecided events
         sure, waits = at, False
         before = self._last[-1] if self._once else b""
         while len(run) + len(undecided) < MOST:
@@ -192,14 +197,14 @@ class DeltaRun:
             if text is None or not (text.isascii() or _is_whole(text)):
                 break
             if not undecided and state.splits_escapes and cut_off(run):
-                said = "\\"
+                text_so_far = "\\"
             undecided.append(found)
-            said += text
+            text_so_far += text
             if len(undecided) == 1:
                 size = len(text)
             at = end
-            if stop := state.find_stop(said):
-                waits = 0 <= state.pending_at(said, stop) < size
+            if stop := state.find_stop(text_so_far):
+                waits = 0 <= state.pending_at(text_so_far, stop) < size
                 if waits:
                     continue
                 return sure, False
@@ -207,43 +212,43 @@ class DeltaRun:
             self._take(data, sure, undecided, out)
             sure = end
             undecided.clear()
-            said = ""
+            text_so_far = ""
         return sure, waits if at == len(data) else self._is_cut(data[at : at + self._most])
 
-    def _cut(self, several: Glance, wait: Wait) -> Glance:
-        """`glance`, of events that pass as they are, and the beginning of another: that waits for the rest."""
+    def _cut(self, several: Matcher, wait: Wait) -> Matcher:
+        """A matcher for events that pass unchanged, followed by the beginning of another one, which waits for its rest."""
         tail = self._shape.rest[-1][1]
 
-        def glance(data: bytes) -> bytes | None:
-            if (given := several(data)) is not None or data.endswith(b"\n"):
-                return given
+        def try_fast(data: bytes) -> bytes | None:
+            if (output := several(data)) is not None or data.endswith(b"\n"):
+                return output
             end = at + len(tail) if (at := data.rfind(tail)) >= 0 else 0
             rest = data[end:]
             if not self._is_cut(rest):
                 return None
-            given = several(data[:end]) if end else b""
-            return None if given is None else wait(rest, given)  # nothing can fail behind it
+            output = several(data[:end]) if end else b""
+            return None if output is None else wait(rest, output)  # nothing can fail after this
 
-        return glance
+        return try_fast
 
     def _is_cut(self, rest: bytes) -> bool:
-        """Whether this is the beginning of an event, likely of the run: who passes a stream on cuts it anywhere."""
+        """Whether `rest` is the beginning of an event, likely of the run: gateways cut streams anywhere."""
         head = self._shape.head
         if len(rest) >= self._most or block_end(rest, 0):
             return False
         if len(rest) <= len(head):
             return head.startswith(rest)
-        # in front of another line it is over: some leave out the blank one
+        # another line ends it: some upstreams omit the blank line
         return rest.startswith(head) and not _LINE.search(rest.rstrip(b"\r\n"), len(head))
 
     def _take(self, data: bytes, at: int, spans: Sequence[tuple[int, int, int]], out: list[bytes]) -> None:
-        """Takes in events of a chunk, that begin at `at`, and their texts."""
+        """Takes events of a chunk, which begin at `at`."""
         texts = [data[first:last] for first, last, _ in spans]
         bounds = [at, *(end for *_, end in spans)]
         events = [data[begin:end] for begin, end in pairwise(bounds)]
-        if self._around:
-            given = [part for each in events for part in self._shape.parts(each)] if self._holed else texts
-            out.append(self._around(given, len(self._run) + 1))
+        if self._render:
+            output = [part for each in events for part in self._shape.parts(each)] if self._renders_values else texts
+            out.append(self._render(output, len(self._run) + 1))
         else:
             out += events
         self._size += sum(map(len, texts))
@@ -252,24 +257,24 @@ class DeltaRun:
             self._last.append(events[-1])
 
     def read(self) -> tuple[ServerSentEvent, int, bytes]:
-        """The run as one delta, how many it stands for, and what must go out for it if it is read now."""
+        """Returns the run as one delta, the number of its deltas, and the output due for it if it is decoded now."""
         shape = self._shape
         text, count = b"".join(self._run), self._joined + len(self._run)
         parts = shape.parts(self._last[0], text) if shape.varies else (text,)
         raw = shape.form % parts
-        if self._around:
-            return parse(raw, raw), count, self._around(parts if self._holed else (text,), count)
+        if self._render:
+            return parse(raw, raw), count, self._render(parts if self._renders_values else (text,), count)
         return parse(raw, raw), count, raw
 
     def held(self) -> ServerSentEvent:
-        """`read` for what is held: one event, which came in the bytes of all of them."""
+        """`read` for a held run: one event, whose raw bytes are those of all of them."""
         raw = b"".join(self._kept)
         self._kept.clear()
         return replace(self.read()[0], raw=raw)
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text holds no half of a surrogate pair, which joined with another half were one character."""
+    """Whether a text is free of surrogate halves, which could join with another half."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,9 +1,9 @@
-"""What goes out for a chunk that is nothing but more deltas of a run, told at a glance: most chunks are. See delta_run.py.
+"""Matches chunks that contain only further deltas of a run, and returns their output. Most chunks do. See delta_run.py.
 
-    one delta     head text tail                             each part is compared where it must stand
-    several       head text tail head text tail …            their texts are cut out, and looked at as one
+    one delta     head text tail                             each part is compared at its place
+    several       head text tail head text tail …            their texts are extracted, and checked as one
 
-Rule of this file: it is written for speed. What it does not know at once it leaves to `Lane.run`, which finds the same.
+Written for speed. What a matcher does not recognise is left to `DeltaRun.run`, which gives the same result.
 """
 
 import re
@@ -17,60 +17,53 @@ from ...apis.shared.delta_template import DeltaTemplate, Match, text_of
 from ...apis.shared.json_spans import ANY_TEXT
 from ...core.record_template import RecordTemplate
 from ...core.text_state import HALF, TextState, cut_off
-from .output_template import Around
+from ..chunk_reader import Matcher
+from .output_template import Renderer
 
 MOST = 512
-"""Deltas that wait to be read: reading them costs as much as one, so a few hundred make it cost nothing."""
+"""Deltas of a run before it is decoded. Decoding a run costs as much as one delta, so a few hundred make it cost nothing."""
 
 LONGEST = 512
-"""Bytes of text in a chunk that is taken in without being counted: so many of them are within ROOM as well."""
+"""Bytes of text in a chunk that are accepted without being counted: MOST of them are within ROOM."""
 
 ROW = 24
-"""Deltas that are looked at together. Where their texts turn out not to be quiet, so many were cut out in vain."""
+"""Deltas that are checked together. If their texts are not safe, that many were extracted for nothing."""
 
 WORD, WORDS = 16, 2048
-"""Bytes of a text that is remembered, and how many are: a model says the same words again and again."""
+"""Bytes of a text that is remembered, and the number of them: a model repeats the same words."""
 
 BEGINNING = 64
-"""Bytes that vary in an event whose text, of WORD bytes at most, may be the beginning of something."""
+"""Bytes that vary in an event whose text, of at most WORD bytes, may be a beginning."""
 
-type Glance = Callable[[bytes], bytes | None]
-"""What goes out for a chunk, which has been taken in then; None where it is not told."""
-
-type Texts = tuple[Sequence[bytes], Sequence[bytes], int, int]
-"""Of events that stand in a row, and all that varies in them; where the last of them begins, and ends."""
+type RowOfEvents = tuple[Sequence[bytes], Sequence[bytes], int, int]
+"""The texts and all varying values of events in a row; start and end of the last event."""
 
 type Last = deque[bytes]
-"""The last event, where more than the text varies; at most this one."""
+"""The last event, if more than the text varies; at most one."""
 
 type Wait = Callable[[bytes, bytes], bytes]
-"""Has an event wait for what comes behind it; gives back what goes out for those in front of it."""
+"""Keeps an event until the next chunk; returns the output for the events before it."""
 
 type Join = Callable[[], bool]
-"""Makes one text of those of a run, and room for MOST; whether it did."""
+"""Joins the texts of a run to make room for MOST. Returns whether it did."""
 
-type Row = Callable[[bytes, int], Texts]
-"""The quiet events from a place of a chunk on."""
+type RowMatcher = Callable[[bytes, int], RowOfEvents]
+"""Finds the safe events from a place in a chunk on."""
 
 
 @lru_cache(maxsize=16)
 def _known(_quiet: re.Pattern[bytes]) -> set[bytes]:
-    """Texts that the pattern was seen to match."""
+    """Texts that the pattern is known to match."""
     return set()
 
 
-def nothing(_: bytes) -> bytes | None:
-    """Nothing is told."""
-    return None
-
-
-def same(shape: DeltaTemplate, state: TextState, several: Glance, run: list[bytes], join: Join) -> Glance:
-    """Of events in which nothing but the text varies, and that pass as they are. Their texts go into `run`."""
+def match_plain(shape: DeltaTemplate, state: TextState, several: Matcher, run: list[bytes], join: Join) -> Matcher:
+    """A matcher for one event in which only the text varies, and which passes unchanged. `several` matches other chunks."""
     head, tail = shape.head, shape.rest[0][1]
     start, length, most = len(head), len(tail), shape.least + LONGEST
     match, known, cuts = state.safe.match, _known(state.safe), state.splits_escapes
 
-    def is_quiet(text: bytes) -> bool:
+    def is_safe(text: bytes) -> bool:
         if not text or not (found := match(text + b'"')) or found.end() != len(text) or not (text.isascii() or is_utf8(text)):
             return False
         if len(text) <= WORD:
@@ -79,43 +72,43 @@ def same(shape: DeltaTemplate, state: TextState, several: Glance, run: list[byte
             known.add(text)
         return True
 
-    def is_quiet_behind(text: bytes) -> bool:
+    def is_safe_after(text: bytes) -> bool:
         return text != b"" and state.is_safe_after(run, text) and (text.isascii() or is_utf8(text))
 
-    def glance(data: bytes) -> bytes | None:
+    def match_chunk(data: bytes) -> bytes | None:
         if len(data) < most and data.endswith(tail) and data.startswith(head) and (len(run) < MOST or join()):
             text = data[start:-length]
-            if is_quiet_behind(text) if cuts and run and run[-1].endswith(HALF) else text in known or is_quiet(text):
+            if is_safe_after(text) if cuts and run and run[-1].endswith(HALF) else text in known or is_safe(text):
                 run.append(text)
                 return data
         return several(data)
 
-    return glance
+    return match_chunk
 
 
-def varying(
+def match_varying(
     shape: DeltaTemplate,
     state: TextState,
-    several: Glance,
+    several: Matcher,
     run: list[bytes],
     last: Last,
     join: Join,
-    around: Around | None = None,
+    render: Renderer | None = None,
     *,
     once: bool = False,
-) -> Glance:
-    """Of events in which more than the text varies: they pass as they are, or all that does goes out `around` as it varies.
+) -> Matcher:
+    """A matcher for one event in which more than the text varies. It passes unchanged, or is rendered by `render`.
 
-    The last one becomes the `last`; `once`: that one again is dropped.
+    The last event is put into `last`. `once`: a repetition of it is dropped.
 
-    The pattern skips what stands between, and what they would be put together is compared with what came. It is made where a
-    run has begun: shapes may be others in each event.
+    The pattern skips the literals; what the event would be with its values is compared with the chunk. It is compiled when a
+    run begins, because templates may differ for each event.
     """
     form, place, again, start, most = shape.form, shape.place, shape.again, len(shape.head), shape.least + 2 * LONGEST
     cuts = state.splits_escapes
     match: Match | None = None
 
-    def glance(data: bytes) -> bytes | None:
+    def match_chunk(data: bytes) -> bytes | None:
         nonlocal match
         if once and data == last[-1]:
             return b""
@@ -130,87 +123,92 @@ def varying(
                 and (not cuts or (text.find(b"\\") < 0 and not run[-1].endswith(HALF)) or state.is_safe_after(run, text))
                 and (text.isascii() or is_utf8(text))
             ):
-                given = around(parts, len(run) + 1) if around else data
+                output = render(parts, len(run) + 1) if render else data
                 run.append(text)
                 last.append(data)
-                return given
+                return output
         return several(data)
 
-    return glance
+    return match_chunk
 
 
-def passing(shape: DeltaTemplate, row: Row, run: list[bytes], last: Last, join: Join, around: Around | None = None) -> Glance:
-    """Of several events that pass as they are, or of any where more than the text goes out `around` as it varies.
+def match_several(
+    shape: DeltaTemplate, row: RowMatcher, run: list[bytes], last: Last, join: Join, render: Renderer | None = None
+) -> Matcher:
+    """A matcher for several events that pass unchanged, or for any number that are rendered by `render`.
 
-    The last one becomes the `last`.
+    The last event is put into `last`.
     """
-    least = shape.least if around else 2 * shape.least
+    least = shape.least if render else 2 * shape.least
     most, tail = ROW * (shape.least + LONGEST), shape.rest[-1][1]
 
-    def glance(data: bytes) -> bytes | None:
+    def match_chunk(data: bytes) -> bytes | None:
         if not least < len(data) < most or not data.endswith(tail) or not (len(run) < MOST or join()):
             return None
         texts, parts, first, end = row(data, 0)
         if end != len(data):
             return None
-        given = around(parts, len(run) + 1) if around else data
+        output = render(parts, len(run) + 1) if render else data
         run.extend(texts)
         last.append(data[first:])
-        return given
+        return output
 
-    return glance
+    return match_chunk
 
 
-def together(shape: DeltaTemplate, state: TextState, run: list[bytes], last: Last, join: Join, *, counts: bool) -> Glance:
-    """`passing`, where texts need not be quiet without those behind them. They go into `run` as one, unless it `counts` them."""
+def match_joined(shape: DeltaTemplate, state: TextState, run: list[bytes], last: Last, join: Join, *, counts: bool) -> Matcher:
+    """As `match_several`, for texts that may be safe only together.
+
+    They are added to `run` as one text, unless it `counts` them.
+    """
     tail, form, varies = shape.rest[-1][1], shape.form, shape.varies
     place, again = shape.place, shape.again
     least, most = 2 * shape.least, ROW * (shape.least + LONGEST)
     cut: RecordTemplate | None = None
 
-    def glance(data: bytes) -> bytes | None:
+    def match_chunk(data: bytes) -> bytes | None:
         nonlocal cut
         if not least < len(data) < most or not run or not data.endswith(tail) or not (len(run) < MOST or join()):
             return None
-        if cut is None:  # not before a run has begun: shapes may be others in each event
+        if cut is None:  # not before a run has begun: templates may differ for each event
             cut = RecordTemplate(shape.head, shape.rest)
         parts = cut.whole(data)
         texts = parts[place :: cut.width] if varies else parts
-        said = b"".join(texts)
+        joined = b"".join(texts)
         if again > place and parts[again :: cut.width] != texts:
             return None
-        if not said or b"" in texts or not (said.isascii() or is_utf8(b" ".join(texts))):
+        if not joined or b"" in texts or not (joined.isascii() or is_utf8(b" ".join(texts))):
             return None
-        if not state.is_safe_after(run, said):
+        if not state.is_safe_after(run, joined):
             return None
-        if len(said) > LONGEST and len(max(texts, key=len)) > LONGEST:
+        if len(joined) > LONGEST and len(max(texts, key=len)) > LONGEST:
             return None
-        run.extend([said] if len(said) <= LONGEST and not counts else texts)
+        run.extend([joined] if len(joined) <= LONGEST and not counts else texts)
         if varies:
             last.append(form % tuple(parts[-cut.width :]))
         return data
 
-    return glance
+    return match_chunk
 
 
-def wrapped(take: Glance, run: list[bytes], join: Join, around: Around) -> Glance:
-    """Of events that `take` takes in, where something else goes out around the text."""
+def with_output(take: Matcher, run: list[bytes], join: Join, render: Renderer) -> Matcher:
+    """A matcher that takes chunks like `take`, and renders their output by `render`."""
 
-    def glance(data: bytes) -> bytes | None:
+    def match_chunk(data: bytes) -> bytes | None:
         before = 1 if len(run) >= MOST and join() else len(run)
         if take(data) is None:
             return None
-        return around(run[before:], before + 1) if len(run) > before else b""
+        return render(run[before:], before + 1) if len(run) > before else b""
 
-    return glance
+    return match_chunk
 
 
-def waiting(shape: DeltaTemplate, state: TextState, several: Glance, wait: Wait) -> Glance:
-    """Of an event whose text is no more than the beginning of what may stop the run: it waits for the next."""
+def match_beginning(shape: DeltaTemplate, state: TextState, several: Matcher, wait: Wait) -> Matcher:
+    """A matcher for one event whose text may be the beginning of what ends the run: it waits for the next chunk."""
     span, most = shape.span, shape.least + BEGINNING
-    known = _beginnings(state)
+    known = _known_beginnings(state)
 
-    def glance(data: bytes) -> bytes | None:
+    def match_chunk(data: bytes) -> bytes | None:
         if len(data) < most and (found := span(data)) and found[2] == len(data):
             text = data[found[0] : found[1]]
             begins = known.get(text)
@@ -219,73 +217,78 @@ def waiting(shape: DeltaTemplate, state: TextState, several: Glance, wait: Wait)
                     known.clear()
                 begins = known[text] = _begins(state, text)
             if begins:
-                return wait(data, b"")  # nothing can fail behind it
+                return wait(data, b"")  # nothing can fail after this
         return several(data)
 
-    return glance
+    return match_chunk
 
 
 @lru_cache(maxsize=16)
-def _beginnings(_text_state: TextState) -> dict[bytes, bool]:
-    """Short texts, and whether each was seen to begin something."""
+def _known_beginnings(_text_state: TextState) -> dict[bytes, bool]:
+    """Short texts, and whether each may be such a beginning."""
     return {}
 
 
 def _begins(state: TextState, text: bytes) -> bool:
-    said = text_of(text)
-    stop = state.find_stop(said) if said and said.isascii() else None
-    return said is not None and stop is not None and 0 <= state.pending_at(said, stop) < len(said)
+    decoded = text_of(text)
+    stop = state.find_stop(decoded) if decoded and decoded.isascii() else None
+    return decoded is not None and stop is not None and 0 <= state.pending_at(decoded, stop) < len(decoded)
 
 
-def rows(shape: DeltaTemplate, state: TextState, run: Sequence[bytes], last: Last | None, *, alone: bool) -> Row:
-    """Finds quiet events, about ROW, behind a run; `alone`: each text is quiet without the others.
+def safe_rows(shape: DeltaTemplate, state: TextState, run: Sequence[bytes], last: Last | None, *, alone: bool) -> RowMatcher:
+    """Returns a function that finds about ROW safe events after a run.
 
-    `last`: in front of them, where none may come that is the same as the one before.
+    Args:
+        shape: The events' template.
+        state: The lexical state of their text.
+        run: The texts so far.
+        last: The event before them, if no event may repeat the one before.
+        alone: Each text must be safe without the others.
     """
-    quiet, moves = state.safe, state.defers_backslash
+    safe, moves = state.safe, state.defers_backslash
     place, again, most = shape.place, shape.again, ROW * shape.least + LONGEST
     cut: RecordTemplate | None = None
 
-    def row(data: bytes, at: int) -> Texts:
+    def row(data: bytes, at: int) -> RowOfEvents:
         nonlocal cut
         if cut is None:
             cut = RecordTemplate(
-                shape.head, [(quiet if hole is ANY_TEXT and alone else hole, literal) for hole, literal in shape.rest]
+                shape.head, [(safe if hole is ANY_TEXT and alone else hole, literal) for hole, literal in shape.rest]
             )
         parts, end = cut.row(data, at, at + most)
         texts = parts[place :: cut.width]
-        many = len(texts)
+        number = len(texts)
         if again > place and (others := parts[again :: cut.width]) != texts:
-            many = next(n for n, text in enumerate(texts) if others[n] != text)
-        if moves and HALF in texts:  # nothing goes out for it
-            many = min(many, texts.index(HALF))
+            number = next(n for n, text in enumerate(texts) if others[n] != text)
+        if moves and HALF in texts:  # it has no output
+            number = min(number, texts.index(HALF))
         if last is not None:
-            many = min(many, _again(shape, parts, cut.width, last[-1]))
-        texts = texts[:many]
-        said = b"".join(texts)
-        if b"" in texts or len(said) > LONGEST * many or not (said.isascii() or is_utf8(b" ".join(texts))):
-            many = next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text))
-            said = b"".join(texts[:many])
+            number = min(number, _first_repetition(shape, parts, cut.width, last[-1]))
+        texts = texts[:number]
+        joined = b"".join(texts)
+        if b"" in texts or len(joined) > LONGEST * number or not (joined.isascii() or is_utf8(b" ".join(texts))):
+            number = next(n for n, text in enumerate(texts) if not 0 < len(text) <= LONGEST or not is_utf8(text))
+            joined = b"".join(texts[:number])
         before = cut_off(run) if state.splits_escapes else b""
-        while (match := quiet.match(before + said + b'"')) and (size := match.end() - len(before)) < len(said):
-            many = bisect(list(accumulate(map(len, texts[:many]))), size)
-            said = b"".join(texts[:many])
-        if many * cut.width < len(parts):
-            parts = parts[: many * cut.width]
+        while (match := safe.match(before + joined + b'"')) and (size := match.end() - len(before)) < len(joined):
+            number = bisect(list(accumulate(map(len, texts[:number]))), size)
+            joined = b"".join(texts[:number])
+        if number * cut.width < len(parts):
+            parts = parts[: number * cut.width]
             end = at + cut.size(parts)
-        return texts[:many], parts, end - cut.size(parts[-cut.width :]), end
+        return texts[:number], parts, end - cut.size(parts[-cut.width :]), end
 
     return row
 
 
-def _again(shape: DeltaTemplate, parts: Sequence[bytes], width: int, last: bytes) -> int:
-    """Which of some events is the first that is the same as the one before; how many there are, if none is."""
+def _first_repetition(shape: DeltaTemplate, parts: Sequence[bytes], width: int, last: bytes) -> int:
+    """The index of the first event that repeats the one before; the number of events if none does."""
     events = [shape.parts(last), *batched(parts, width)]
     return next((n for n, (one, other) in enumerate(pairwise(events)) if one == other), len(events) - 1)
 
 
 def is_utf8(text: bytes) -> bool:
-    """Whether no character in it is cut or wrong."""
+    """Whether bytes are valid UTF-8."""
     try:
         text.decode()
     except UnicodeDecodeError:

@@ -1,9 +1,9 @@
-"""What goes out around the text of a delta, where texts become arguments, or are told in another API.
+"""The output around the text of a delta, when texts become arguments or are written in another API.
 
-    data: {"id":"x8", … "arguments":"Let me"} …     the text, in quotes, once or twice; what else varies in deltas, as it
-                                                    came; and the number that an event may have
+    data: {"id":"x8", … "arguments":"Let me"} …     the text, in quotes, once or twice; other values that vary in deltas,
+                                                    unchanged; and the number that an event may have
 
-Rule of this file: it works on what went out, and knows no API.
+Learnt from output alone, for any API.
 """
 
 import re
@@ -19,156 +19,171 @@ _SEQUENCE = re.compile(rb'(?<="sequence_number":)\d+')
 _MEMBER = re.compile(rb'("[^"\\]*")\s*:\s*(["\[]?)\Z')
 
 TEXT = -1
-"""The text, among what varies."""
+"""Stands for the text among the varying values."""
 
-type Around = Callable[[Sequence[bytes], int], bytes]
-"""What goes out for deltas, of which all that varies is given, the first of them the one that is the next but so many."""
+type Renderer = Callable[[Sequence[bytes], int], bytes]
+"""Returns the output for deltas, from their varying values. The int is the sequence offset of the first one."""
 
 
 class OutputTemplate(NamedTuple):
-    """What went out for a delta: `parts`, and what `varies` between them.
+    """The output for a delta: `parts`, and what `varies` between them.
 
-    That is TEXT, which stands in quotes, or a place in the delta; `told` is what it was. `number`: of this event, where
-    events have one; `end`: behind it. `absent`: what varies in deltas and was not found.
+    Attributes:
+        values: The varying values in this output.
+        parts: The bytes around them.
+        varies: TEXT, which stands in quotes, or the index of a hole of the delta.
+        number: The sequence number of the event; -1 if it has none.
+        end: The bytes after the number.
+        missing: The values of holes that are not in the output.
     """
 
-    told: tuple[bytes, ...]
+    values: tuple[bytes, ...]
     parts: tuple[bytes, ...]
     varies: tuple[int, ...]
     number: int = -1
     end: bytes = b""
-    absent: tuple[bytes, ...] = ()
+    missing: tuple[bytes, ...] = ()
 
     @property
     def holes(self) -> bool:
-        """Whether more than the text varies."""
+        """Whether anything but the text varies."""
         return self.varies.count(TEXT) < len(self.varies)
 
-    def around(self, text: str, delta: Sequence[bytes], count: int, *, escapes: Escapes | None) -> bytes:
-        """What goes out for another text, of the delta that is the next but so many; `delta`: what else varies, if anything."""
-        said = quoted(text, escapes=escapes)
-        if delta:
-            told = [said if place == TEXT else delta[place] for place in self.varies]
-            around = self.parts[0] + b"".join(map(bytes.__add__, told, self.parts[1:]))
-        else:
-            around = said.join(self.parts)
-        return around if self.number < 0 else around + b"%d" % (self.number + count) + self.end
+    def render(self, text: str, delta: Sequence[bytes], count: int, *, escapes: Escapes | None) -> bytes:
+        """Returns the output for another delta.
 
-    def alike(self, other: "OutputTemplate") -> bool:
-        """Whether nothing else went out around what varies, but for its number; and whether all of that did vary."""
+        Args:
+            text: Its text.
+            delta: The values of its holes; empty if only the text varies.
+            count: Its sequence offset.
+            escapes: How text is escaped in the output.
+        """
+        quoted_text = quoted(text, escapes=escapes)
+        if delta:
+            values = [quoted_text if place == TEXT else delta[place] for place in self.varies]
+            output = self.parts[0] + b"".join(map(bytes.__add__, values, self.parts[1:]))
+        else:
+            output = quoted_text.join(self.parts)
+        return output if self.number < 0 else output + b"%d" % (self.number + count) + self.end
+
+    def same_around(self, other: "OutputTemplate") -> bool:
+        """Whether two outputs differ only in what varies and in their numbers, and all that varies differs."""
         if (self.parts, self.varies, self.end) != (other.parts, other.varies, other.end):
             return False
-        if any(one == another for one, another in zip(self.absent, other.absent, strict=True)):
-            return False  # it may be there in other words
-        # a text may say just what a member is called
-        return self.varies == (TEXT,) or all(one != another for one, another in zip(self.told, other.told, strict=True))
+        if any(one == another for one, another in zip(self.missing, other.missing, strict=True)):
+            return False  # it may be in the output in another form
+        # a text may equal the name of a member
+        return self.varies == (TEXT,) or all(one != another for one, another in zip(self.values, other.values, strict=True))
 
 
-def wrap_of(given: bytes, text: bytes, others: Sequence[tuple[int, bytes, bytes]] = ()) -> OutputTemplate | None:
-    """What is around a text in what went out for it; None where that cannot be told.
+def learn_output(output: bytes, text: bytes, others: Sequence[tuple[int, bytes, bytes]] = ()) -> OutputTemplate | None:
+    """Learns a template from the output for one delta; None if the text cannot be located with certainty.
 
-    `others`: what else varies in the delta: its place, the literal that stands there before it, and itself.
+    Args:
+        output: The output.
+        text: The delta's text, quoted as in the output.
+        others: The delta's other holes: index, the literal before it, and value.
     """
-    *parts, last = given.split(text)
-    if not 1 <= len(parts) <= 2 or given.rfind(text) + len(text) + len(last) != len(given):  # `":"` stands twice in `"a":":"`
+    *parts, last = output.split(text)
+    if not 1 <= len(parts) <= 2 or output.rfind(text) + len(text) + len(last) != len(output):  # `":"` occurs twice in `"a":":"`
         return None
     at = len(parts[0])
     places = [(at, at + len(text), TEXT)]
     if len(parts) > 1:
         at += len(text) + len(parts[1])
         places.append((at, at + len(text), TEXT))
-    absent = []
+    missing = []
     for place, before, value in others:
         member = _MEMBER.search(before)
         if member and member[1] == b'"sequence_number"':
             continue
         spans = []
         if member:
-            name, opens, said = map(re.escape, (*member.groups(), value))
-            found = re.finditer(rb"%b\s*+:\s*+%b(%b)(?![0-9.eE])" % (name, opens, said), given)
+            name, opens, literal = map(re.escape, (*member.groups(), value))
+            found = re.finditer(rb"%b\s*+:\s*+%b(%b)(?![0-9.eE])" % (name, opens, literal), output)
             spans = [(*match.span(1), place) for match in found]
         if len(spans) > 1:
             return None
         places += spans
-        absent += [] if spans else [value]
+        missing += [] if spans else [value]
     places.sort()
-    bounds = [0, *(at for first, end, _ in places for at in (first, end)), len(given)]
+    bounds = [0, *(at for first, end, _ in places for at in (first, end)), len(output)]
     if bounds != sorted(bounds):
         return None
-    literals = [given[first:end] for first, end in zip(bounds[::2], bounds[1::2], strict=True)]
-    told, varies = tuple(given[first:end] for first, end, _ in places), tuple(place for *_, place in places)
-    numbers = _SEQUENCE.findall(given)
+    literals = [output[first:end] for first, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    values, varies = tuple(output[first:end] for first, end, _ in places), tuple(place for *_, place in places)
+    numbers = _SEQUENCE.findall(output)
     if not numbers:
-        return OutputTemplate(told, tuple(literals), varies, absent=tuple(absent))
+        return OutputTemplate(values, tuple(literals), varies, missing=tuple(missing))
     number = _SEQUENCE.search(literals[-1])
     if number is None or len(numbers) > 1:
         return None
     rest = literals[-1]
     return OutputTemplate(
-        told, (*literals[:-1], rest[: number.start()]), varies, int(number[0]), rest[number.end() :], tuple(absent)
+        values, (*literals[:-1], rest[: number.start()]), varies, int(number[0]), rest[number.end() :], tuple(missing)
     )
 
 
 def quoted(text: str, *, escapes: Escapes | None) -> bytes:
-    """A text as it stands in JSON, or what it becomes in arguments."""
+    """Quotes a text as JSON, after escaping it for arguments if needed."""
     return json_text.quote(escapes(text) if escapes else text).encode()
 
 
-def around(wrap: OutputTemplate, state: TextState) -> Around:
-    """What goes out for a text, and around it."""
-    escapes, moves = state.escapes, state.defers_backslash
+def render(wrap: OutputTemplate, state: TextState) -> Renderer:
+    """Returns a renderer for outputs in which only the text varies."""
+    escapes, moves_escapes = state.escapes, state.defers_backslash
     quotes = [b'"%b"' % part for part in wrap.parts]
     parts = (quotes[0][1:], *quotes[1:-1], quotes[-1][:-1])
     between, number, end = parts[-1] + parts[0], wrap.number, wrap.end
 
-    def put(texts: Sequence[bytes], count: int) -> bytes:
-        if moves:
-            texts = moved(texts)
-        said = b"".join(texts)
-        if said.find(b"\\") >= 0 or not said.isascii():
-            return b"".join([wrap.around(text_of(text) or "", (), at, escapes=escapes) for at, text in enumerate(texts, count)])
+    def render_all(texts: Sequence[bytes], count: int) -> bytes:
+        if moves_escapes:
+            texts = move_escapes(texts)
+        joined = b"".join(texts)
+        if joined.find(b"\\") >= 0 or not joined.isascii():
+            return b"".join([wrap.render(text_of(text) or "", (), at, escapes=escapes) for at, text in enumerate(texts, count)])
         if number >= 0:
             return b"".join([text.join(parts) + b"%d" % (number + at) + end for at, text in enumerate(texts, count)])
         if len(parts) > 2:
             return b"".join([text.join(parts) for text in texts])
         return parts[0] + between.join(texts) + parts[1]
 
-    return put
+    return render_all
 
 
-def around_all(wrap: OutputTemplate, shape: DeltaTemplate, state: TextState) -> Around:
-    """`around`, where more than the text goes out as it varies: all that does is given, of each delta."""
-    escapes, moves = state.escapes, state.defers_backslash
+def render_varying(wrap: OutputTemplate, shape: DeltaTemplate, state: TextState) -> Renderer:
+    """Returns a renderer for outputs in which more than the text varies: it takes the values of all holes of each delta."""
+    escapes, moves_escapes = state.escapes, state.defers_backslash
     width, place = len(shape.rest), shape.place
     first, *literals = (part.replace(b"%", b"%%") for part in wrap.parts)
     slots = [b'"%b"' if where == TEXT else b"%b" for where in wrap.varies]
     form = first + b"".join(slot + literal for slot, literal in zip(slots, literals, strict=True))
     places = [place if where == TEXT else where for where in wrap.varies]
 
-    def put(given: Sequence[bytes], count: int) -> bytes:
+    def render_all(values: Sequence[bytes], count: int) -> bytes:
         out = []
-        if moves:
-            given = list(given)
-            given[place::width] = moved(given[place::width])
-        for at, delta in enumerate(batched(given, width), count):
+        if moves_escapes:
+            values = list(values)
+            values[place::width] = move_escapes(values[place::width])
+        for at, delta in enumerate(batched(values, width), count):
             text = delta[place]
             if wrap.number >= 0 or text.find(b"\\") >= 0 or not text.isascii():
-                out.append(wrap.around(text_of(text) or "", delta, at, escapes=escapes))
+                out.append(wrap.render(text_of(text) or "", delta, at, escapes=escapes))
             else:
                 out.append(form % tuple([delta[where] for where in places]))
         return b"".join(out)
 
-    return put
+    return render_all
 
 
-def moved(texts: Sequence[bytes]) -> Sequence[bytes]:
-    """Texts, each without half of an escape at its end, which stands in front of the next one. The last has none."""
+def move_escapes(texts: Sequence[bytes]) -> Sequence[bytes]:
+    """Moves half of an escape at the end of a text to the front of the next one. The last text has none."""
     if not any(text.endswith(HALF) for text in texts[:-1]):
         return texts
     out: list[bytes] = []
     before = b""
     for text in texts:
-        said = before + text
-        before = cut_off((said,))
-        out.append(said.removesuffix(before))
+        whole = before + text
+        before = cut_off((whole,))
+        out.append(whole.removesuffix(before))
     return out

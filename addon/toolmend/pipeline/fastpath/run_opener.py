@@ -1,117 +1,97 @@
-"""When a lane may open: where the next delta is told before it comes. delta_run.py is what one is.
+"""Decides when a run may begin: when the next delta is predictable. delta_run.py explains runs.
 
-Rule of this file: the codec and the reader say what text is nothing but more of the same, by the TextState that they return; and
-what they are between was seen to let such a delta pass, or to put the same around two in a row, or has nothing yet.
+The codec and the markup parser return which text continues the current one (TextState). The transformers between them must have
+passed such a delta, or have rendered two in a row alike, or hold it.
 """
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
 
-from ...apis.codec import SupportsRuns, is_numbered
-from ...apis.shared.delta_template import DeltaTemplate, Kind
+from ...apis.codec import is_numbered
+from ...apis.shared.delta_template import DeltaTemplate
 from ...apis.shared.delta_template_learner import plain
 from ...core.sse import ServerSentEvent
 from ...core.text_state import TextState
+from ..chunk_reader import RunContext
 from .delta_run import DeltaRun
-from .output_template import OutputTemplate, quoted, wrap_of
-
-if TYPE_CHECKING:
-    from .matchers import Wait
+from .matchers import Wait
+from .output_template import OutputTemplate, learn_output, quoted
 
 PATIENCE = 32
-"""Lanes in a row that were made for nothing."""
+"""Runs in a row that ended at once before runs are tried less often."""
 
 _NUMBERED = re.compile(rb'"sequence_number"\s*:\s*\d')
 
 
-class Busy(Protocol):
-    """A transformer that may do more with deltas than let them pass."""
-
-    @property
-    def busy(self) -> bool: ...
-
-
-class Reading(Protocol):
-    """What looks into texts; of a pipeline, transformers.markup.Markup."""
-
-    @property
-    def holds(self) -> bool: ...
-
-    def text_state(self, kind: Kind, choice: int) -> TextState | None: ...
-
-
 class RunOpener:
-    """Opens lanes: of the codec and the reader as they stand, as long as none of the `others` is busy.
+    """Opens runs, by the state of the codec and the parser, as long as no transformer is busy. `wait`: see DeltaRun."""
 
-    `translates`: nothing passes as it is. `wait`, if it is set: see Lane.
-    """
+    def __init__(self, runs: RunContext, wait: Wait | None = None) -> None:
+        self._codec = runs.codec
+        self._numbered = is_numbered(runs.codec)
+        self._parser = runs.parser
+        self._busy = runs.busy
+        self._translates = runs.translates
+        self._wait = wait
+        self._known: tuple[DeltaTemplate, DeltaTemplate | None] | None = None  # the codec's template, and that of whole events
+        self._rendered: tuple[DeltaTemplate, OutputTemplate] | None = None  # the last delta's template, and that of its output
+        self._passing: DeltaRun | None = None  # the last run that passes unchanged
+        self._holding: DeltaRun | None = None  # the last run that is held
+        self._made: DeltaRun | None = None  # the last run that was made
+        self._short_runs = 0  # runs in a row that were made, or could have been, for too few deltas
 
-    def __init__(self, codec: SupportsRuns, markup: Reading, others: Sequence[Busy], *, translates: bool) -> None:
-        self._codec = codec
-        self._counts = is_numbered(codec)
-        self._markup = markup
-        self._others = others
-        self._translates = translates
-        self.wait: Wait | None = None
-        self._known: tuple[DeltaTemplate, DeltaTemplate | None] | None = None  # the codec's, and that of whole events
-        self._wrapped: tuple[DeltaTemplate, OutputTemplate] | None = None  # the last delta's shape, and what was around it
-        self._passing: DeltaRun | None = None  # the last one that let events pass as they are
-        self._holding: DeltaRun | None = None  # the last one whose events were held
-        self._made: DeltaRun | None = None  # the last one that was made
-        self._short = 0  # so many in a row were made, or could have been, for too few deltas
-
-    def open(self, sse: ServerSentEvent, given: Sequence[bytes]) -> DeltaRun | None:
-        """The lane of what may come behind an event that was read, if there is one; `given` is what went out for it, in parts."""
-        last, self._wrapped = self._wrapped, None
-        told = self._codec.run_template()
-        if told is None or not sse.data:
+    def open(self, sse: ServerSentEvent, output: Sequence[bytes]) -> DeltaRun | None:
+        """Returns the run that may follow an event, if any. `output`: the event's, in parts."""
+        last, self._rendered = self._rendered, None
+        found = self._codec.run_template()
+        if found is None or not sse.data:
             return None
-        shape, state = told
+        shape, state = found
         if (text := shape.text(sse.data)) is None:
-            return None  # one that says nothing passes, whatever becomes of the others
-        parser_state, whole = self._markup.text_state(shape.kind, shape.choice), self._of_events(shape, sse)
+            return None  # an event without text passes, whatever happens to others
+        parser_state, whole = self._parser.text_state(shape.kind, shape.choice), self._event_template(shape, sse)
         if parser_state is None or whole is None:
             return None
         state = state or parser_state
-        if self._markup.holds:
-            return self._held(whole, state)
-        if any(box.busy for box in self._others):
+        if self._parser.holds:
+            return self._held_run(whole, state)
+        if any(box.busy for box in self._busy):
             return None
-        if given and given[-1] is sse.raw:  # what is written anew may be the same by chance
+        if output and output[-1] is sse.raw:  # rewritten output may be equal by chance
             if self._passing is None or not self._passing.begin(whole, state):
-                if not self._gains():
+                if not self._pays():
                     return None
-                self._made = self._passing = DeltaRun(whole, state, None, counts=self._counts, wait=self.wait)
+                self._made = self._passing = DeltaRun(whole, state, None, counts=self._numbered, wait=self._wait)
             return self._passing
-        if not self._gains():
+        if not self._pays():
             return None
         others = whole.others(sse.raw) if whole.varies and not self._translates else ()
-        wrap = wrap_of(b"".join(given), quoted(text, escapes=state.escapes), others)
-        if wrap is None:
+        template = learn_output(b"".join(output), quoted(text, escapes=state.escapes), others)
+        if template is None:
             return None
-        self._wrapped = whole, wrap
-        if last is None or last[0] is not whole or not wrap.alike(last[1]):  # in another shape something else varies
+        self._rendered = whole, template
+        # in another template something else varies
+        if last is None or last[0] is not whole or not template.same_around(last[1]):
             return None
-        # of numbered events, one that comes again is dropped where it is translated
-        behind = sse.raw if self._translates and self._counts and whole.varies and _NUMBERED.search(sse.raw) else b""
-        self._made = DeltaRun(plain(whole) if wrap.holes else whole, state, wrap, wait=self.wait, behind=behind)
+        # if a numbered event comes twice, the second one is dropped in a translation
+        last_sent = sse.raw if self._translates and self._numbered and whole.varies and _NUMBERED.search(sse.raw) else b""
+        self._made = DeltaRun(plain(whole) if template.holes else whole, state, template, wait=self._wait, last_sent=last_sent)
         return self._made
 
-    def _gains(self) -> bool:
-        """Whether to make a lane: seldom, where each of the last was left at once, as where texts of two kinds take turns."""
-        self._short = self._short + 1 if self._made and self._made.short else 0
-        return self._short < PATIENCE or self._short % PATIENCE < 2  # in two of a row it is seen what goes out around them
+    def _pays(self) -> bool:
+        """Whether to make a run: seldom, if the last ones ended at once, as when texts of two kinds alternate."""
+        self._short_runs = self._short_runs + 1 if self._made and self._made.short else 0
+        return self._short_runs < PATIENCE or self._short_runs % PATIENCE < 2  # two tries in a row, to compare their output
 
-    def _held(self, shape: DeltaTemplate, state: TextState) -> DeltaRun | None:
-        """The lane of what is held, where nothing else varies in it and each has no number of its own."""
-        if shape.varies or self._counts:
+    def _held_run(self, shape: DeltaTemplate, state: TextState) -> DeltaRun | None:
+        """The run of held deltas, if only their text varies and they are not numbered."""
+        if shape.varies or self._numbered:
             return None
         if self._holding is None or not self._holding.begin(shape, state):
             self._holding = DeltaRun(shape, state, None, holds=True)
         return self._holding
 
-    def _of_events(self, shape: DeltaTemplate, sse: ServerSentEvent) -> DeltaTemplate | None:
+    def _event_template(self, shape: DeltaTemplate, sse: ServerSentEvent) -> DeltaTemplate | None:
         known, whole = self._known or (None, None)
         if known is shape and whole and whole.span(sse.raw):
             return whole
