@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.support.cuts import cuts
+from tests.support.fastpath import FAST
 from tests.support.legal_streams import MESSAGES, RESPONSES, sse
 from tests.support.streams import chunk, event, stream
 from toolmend.apis import APIS
