@@ -3,7 +3,7 @@
 import time
 import uuid
 
-from toolmend.core.ids import ids_for, new_call_id, seconds
+from toolmend.core.ids import ids_for, new_call_id, seconds, with_prefix
 
 
 def test_an_id_is_a_uuid_of_version_7() -> None:
@@ -31,3 +31,8 @@ def test_a_kept_stream_always_gets_the_same_ids() -> None:
 def test_seconds() -> None:
     assert abs(seconds(new_call_id()) - time.time()) < 60
     assert [seconds(id_) for id_ in ("", "call_1", "functions.x:0", "call_" + "g" * 32)] == [0, 0, 0, 0]
+
+
+def test_an_id_gets_another_prefix() -> None:
+    assert with_prefix("toolu_", "call_0190") == "toolu_0190"
+    assert with_prefix("msg_", "0190") == "msg_0190"

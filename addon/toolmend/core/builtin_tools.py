@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 from .fastclass import value
+from .json_access import objects
 
 type Builtin = Literal["local_shell", "shell", "apply_patch"]
 
@@ -149,7 +150,7 @@ def _output_text(item: Mapping[str, Any]) -> str:
 
 def _shell_output(item: Mapping[str, Any]) -> str:
     """Returns the output of shell commands, with exit codes and timeouts."""
-    return "\n".join(text for entry in _entries(item.get("output")) for text in _each(entry)) or _output_text(item)
+    return "\n".join(text for entry in objects(item.get("output")) for text in _each(entry)) or _output_text(item)
 
 
 def _patch_output(item: Mapping[str, Any]) -> str:
@@ -163,10 +164,6 @@ def _each(entry: Mapping[str, Any]) -> Iterator[str]:
         yield "(The command ran out of time.)"
     elif isinstance(outcome, Mapping) and outcome.get("exit_code"):
         yield f"(Exit code {outcome['exit_code']})"
-
-
-def _entries(value: Any) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
 FORMS: tuple[BuiltinForm, ...] = (

@@ -32,6 +32,11 @@ def ids_for(body: bytes) -> Callable[[], str]:
     return new_id
 
 
+def with_prefix(prefix: str, id_: str) -> str:
+    """Returns a new id for another kind of object: `call_0190…` with `toolu_` is `toolu_0190…`."""
+    return prefix + id_.removeprefix("call_")
+
+
 def _id(milliseconds: int, random: int) -> str:
     """`random`: 74 bits."""
     value = (milliseconds & (1 << 48) - 1) << 80 | 7 << 76 | (random >> 62) << 64 | 2 << 62 | random & (1 << 62) - 1

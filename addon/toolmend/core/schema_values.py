@@ -16,6 +16,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from . import json_text
+from .json_access import as_list
 from .schemas import target_of
 
 MAX_LITERAL = 65_536
@@ -83,24 +84,20 @@ def _parts(schema: Any, root: Any) -> list[Mapping[Any, Any]]:
         if isinstance(ref := node.get("$ref"), str):
             pending.append(target_of(ref, root))
         for key in ("anyOf", "oneOf", "allOf"):
-            pending += _list(node.get(key))
+            pending += as_list(node.get(key))
     return list(found.values())
 
 
 def _own_types(node: Mapping[Any, Any]) -> set[str]:
     """Returns the types of a schema itself, without its references."""
     declared = node.get("type")
-    types = {name.lower() for name in (declared, *_list(declared)) if isinstance(name, str)} & _NAMES
+    types = {name.lower() for name in (declared, *as_list(declared)) if isinstance(name, str)} & _NAMES
     if not types:
-        values = [*_list(node.get("enum")), *([node["const"]] if "const" in node else [])]
+        values = [*as_list(node.get("enum")), *([node["const"]] if "const" in node else [])]
         types = {_KIND[type(value)] for value in values if type(value) in _KIND}
     if not types:
         types = {name for key, name in (("properties", "object"), ("items", "array")) if key in node}
     return types | {"null"} if node.get("nullable") is True else types
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 # Possessive, so that a value that almost fits is not backtracked. JSON has no leading zeros.

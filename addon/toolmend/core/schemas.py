@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 from urllib.parse import unquote
 
+from .json_access import as_list
+
 KINDS = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 
 MOST_ALTERNATIVES = 64
@@ -70,7 +72,7 @@ class Schema:
     @property
     def required(self) -> frozenset[str]:
         """The names of the members that every alternative requires."""
-        each = [{name for rule in rules for name in _list(rule.get("required"))} for rules in self._of("object")]
+        each = [{name for rule in rules for name in as_list(rule.get("required"))} for rules in self._of("object")]
         return frozenset(set.intersection(*each)) if each else frozenset()
 
     def member(self, name: str) -> "Schema | None":
@@ -81,7 +83,7 @@ class Schema:
 
     def item(self, index: int) -> "Schema | None":
         """Returns the schema of an item; None if anything is allowed."""
-        longest = max((len(_list(rule.get("prefixItems"))) for rules in self._alternatives for rule in rules), default=0)
+        longest = max((len(as_list(rule.get("prefixItems"))) for rules in self._alternatives for rule in rules), default=0)
         index = min(index, longest)
         if index not in self._items:
             self._items[index] = self._joined([_item(rules, index) for rules in self._of("array")])
@@ -109,7 +111,7 @@ class Schema:
 
     def _keeps(self, rule: Mapping[str, Any], value: Any) -> bool:
         """Whether a value satisfies one schema, apart from the schemas that it combines."""
-        if "enum" in rule and not any(_same(value, allowed) for allowed in _list(rule["enum"])):
+        if "enum" in rule and not any(_same(value, allowed) for allowed in as_list(rule["enum"])):
             return value is None and rule.get("nullable") is True
         if "const" in rule and not _same(value, rule["const"]):
             return False
@@ -137,7 +139,7 @@ class Schema:
         return not (rule.get("uniqueItems") is True and any(_same(a, b) for n, a in enumerate(value[:64]) for b in value[:n]))
 
     def _members_fit(self, rule: Mapping[str, Any], value: dict[str, Any]) -> bool:
-        if not all(name in value for name in _list(rule.get("required")) if isinstance(name, str)):
+        if not all(name in value for name in as_list(rule.get("required")) if isinstance(name, str)):
             return False
         for name, inner in value.items():
             rules = _member((rule,), name)
@@ -165,7 +167,7 @@ def _alternatives(schema: Any, root: Any, depth: int = 0) -> list[_Rules]:
     for key in ("anyOf", "oneOf"):
         if isinstance(branches := schema.get(key), list):
             found = _product(found, [rules for branch in branches for rules in _alternatives(branch, root, depth + 1)])
-    for part in _list(schema.get("allOf")):
+    for part in as_list(schema.get("allOf")):
         found = _product(found, _alternatives(part, root, depth + 1))
     return found
 
@@ -181,12 +183,12 @@ def _kinds(rules: _Rules) -> frozenset[str]:
     kinds = KINDS
     for rule in rules:
         declared = rule.get("type")
-        names = {name.lower() for name in (declared, *_list(declared)) if isinstance(name, str)}
+        names = {name.lower() for name in (declared, *as_list(declared)) if isinstance(name, str)}
         if names and names <= KINDS:
             kinds &= frozenset().union(*(_WIDER.get(name, {name}) for name in names)) | (
                 {"null"} if rule.get("nullable") is True else set()
             )
-        values = [*_list(rule.get("enum")), *([rule["const"]] if "const" in rule else [])]
+        values = [*as_list(rule.get("enum")), *([rule["const"]] if "const" in rule else [])]
         if values:
             listed = {_kind(value) for value in values} | ({"null"} if rule.get("nullable") is True else set())
             kinds &= frozenset().union(*(_WIDER.get(name, {name}) for name in listed))
@@ -290,7 +292,3 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 def _least(rules: _Rules) -> float:
     return max((rule["minLength"] for rule in rules if _is_number(rule.get("minLength"))), default=0)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

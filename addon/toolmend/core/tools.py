@@ -6,6 +6,7 @@ from typing import Any
 
 from . import builtin_tools, json_text
 from .fastclass import replace, value
+from .json_access import as_object, objects, strings
 from .schemas import Schema as SchemaPlace
 
 type Schema = Mapping[str, Any]
@@ -62,7 +63,7 @@ class Tools:
 
     def requires(self, name: str) -> bool:
         """Whether a tool has required parameters."""
-        return any(_strings(self.schemas.get(name, {}).get("required")))
+        return any(strings(self.schemas.get(name, {}).get("required")))
 
     def fits(self, name: str, arguments: str) -> bool:
         """Whether a JSON text is an object of declared parameters with all required ones."""
@@ -72,7 +73,7 @@ class Tools:
         except (json_text.NotJSON, UnicodeEncodeError):
             return False
         declared = self.properties(name).keys()
-        return isinstance(value, dict) and set(_strings(schema.get("required"))) <= value.keys() <= declared
+        return isinstance(value, dict) and set(strings(schema.get("required"))) <= value.keys() <= declared
 
     def has_required(self, name: str, arguments: str) -> bool:
         """Whether a JSON text is an object with all required parameters."""
@@ -80,7 +81,7 @@ class Tools:
             value = json_text.loads(arguments.encode(errors="surrogatepass"))
         except json_text.NotJSON:
             return False
-        return isinstance(value, dict) and set(_strings(self.schemas.get(name, {}).get("required"))) <= value.keys()
+        return isinstance(value, dict) and set(strings(self.schemas.get(name, {}).get("required"))) <= value.keys()
 
     def suits(self, name: str, arguments: str) -> bool:
         """Whether an offered tool can be called with a JSON text, unchanged or with its values fitted.
@@ -105,7 +106,7 @@ class Tools:
         return [
             name
             for name, schema in self.schemas.items()
-            if arguments.keys() <= self.properties(name).keys() and set(_strings(schema.get("required"))) <= arguments.keys()
+            if arguments.keys() <= self.properties(name).keys() and set(strings(schema.get("required"))) <= arguments.keys()
         ]
 
 
@@ -129,22 +130,22 @@ _SERVER_TOOLS = ("web_search", "web_fetch", "code_execution", "tool_search")
 def of_chat(request: Mapping[str, Any]) -> Tools:
     """Returns the tools of a Chat Completions request: `tools[].function`, `tools[].custom`, or the older `functions[]`."""
     schemas: dict[str, Schema] = {}
-    for entry in [*_objects(request.get("tools")), *_objects(request.get("functions"))]:
+    for entry in [*objects(request.get("tools")), *objects(request.get("functions"))]:
         inner = entry.get("function", entry.get("custom", entry))
         if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
-            schemas[inner["name"]] = FREEFORM if entry.get("type") == "custom" else _object(inner.get("parameters"))
-    calls = sum(len(_objects(message.get("tool_calls"))) for message in _objects(request.get("messages")))
+            schemas[inner["name"]] = FREEFORM if entry.get("type") == "custom" else as_object(inner.get("parameters"))
+    calls = sum(len(objects(message.get("tool_calls"))) for message in objects(request.get("messages")))
     return Tools(schemas, calls_so_far=calls, legacy=not request.get("tools"), forbidden=_forbids(request))
 
 
 def of_messages(request: Mapping[str, Any]) -> Tools:
     """Returns the tools of a Messages request that the client runs: those with a schema, and bash, text editor … by name."""
     schemas = {
-        tool["name"]: _object(tool.get("input_schema"))
-        for tool in _objects(request.get("tools"))
+        tool["name"]: as_object(tool.get("input_schema"))
+        for tool in objects(request.get("tools"))
         if isinstance(tool.get("name"), str) and not str(tool.get("type", "")).startswith(_SERVER_TOOLS)
     }
-    blocks = (block for message in _objects(request.get("messages")) for block in _objects(message.get("content")))
+    blocks = (block for message in objects(request.get("messages")) for block in objects(message.get("content")))
     calls = sum(block.get("type") == "tool_use" for block in blocks)
     return Tools(schemas, calls_so_far=calls, forbidden=_forbids(request))
 
@@ -156,28 +157,28 @@ def of_responses(request: Mapping[str, Any]) -> Tools:
     searched = searches(request)
     for space, tool in each_tool(request):
         if searched and is_search(tool):
-            schemas[SEARCH] = _object(tool.get("parameters"))
+            schemas[SEARCH] = as_object(tool.get("parameters"))
         elif known := builtin_tools.of_responses(tool):
             schemas.setdefault(tool["type"], known[1])
         elif tool.get("type") in _CALLED and isinstance(tool.get("name"), str):
             name = flat.get((_name(space), tool["name"]), tool["name"])
-            schemas[name] = FREEFORM if tool["type"] == "custom" else _object(tool.get("parameters"))
-    calls = sum(item.get("type") in ("function_call", "custom_tool_call") for item in _objects(request.get("input")))
+            schemas[name] = FREEFORM if tool["type"] == "custom" else as_object(tool.get("parameters"))
+    calls = sum(item.get("type") in ("function_call", "custom_tool_call") for item in objects(request.get("input")))
     return Tools(schemas, calls_so_far=calls, forbidden=_forbids(request))
 
 
 def of_gemini(request: Mapping[str, Any]) -> Tools:
     """Returns the functions of a Gemini request, which Code Assist wraps; schemas may be OpenAPI's, with types in capitals."""
-    asked = _object(request.get("request")) or request
+    asked = as_object(request.get("request")) or request
     schemas: dict[str, Schema] = {}
     tools = asked.get("tools")
-    for tool in _objects(tools if isinstance(tools, list) else [tools]):
-        for entry in _objects(tool.get("functionDeclarations") or tool.get("function_declarations")):
+    for tool in objects(tools if isinstance(tools, list) else [tools]):
+        for entry in objects(tool.get("functionDeclarations") or tool.get("function_declarations")):
             if isinstance(entry.get("name"), str):
                 given = (entry.get(key) for key in ("parametersJsonSchema", "parameters_json_schema", "parameters"))
-                schemas[entry["name"]] = _lowered(next((schema for schema in map(_object, given) if schema), {}))
-    parts = (part for content in _objects(asked.get("contents")) for part in _objects(content.get("parts")))
-    config = _object(_either(_either(asked, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"))
+                schemas[entry["name"]] = _lowered(next((schema for schema in map(as_object, given) if schema), {}))
+    parts = (part for content in objects(asked.get("contents")) for part in objects(content.get("parts")))
+    config = as_object(_either(_either(asked, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"))
     mode = config.get("mode")
     forbidden = isinstance(mode, str) and mode.upper() == "NONE"
     return Tools(schemas, calls_so_far=sum("functionCall" in part for part in parts), forbidden=forbidden)
@@ -185,7 +186,7 @@ def of_gemini(request: Mapping[str, Any]) -> Tools:
 
 def _either(value: Any, *names: str) -> Any:
     """Returns the member of an object under the first of the names that it has."""
-    return next((_object(value)[name] for name in names if name in _object(value)), None)
+    return next((as_object(value)[name] for name in names if name in as_object(value)), None)
 
 
 def _forbids(request: Mapping[str, Any]) -> bool:
@@ -235,11 +236,11 @@ _ADDING = ("additional_tools", "tool_search_output")
 
 def each_tool(request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Yields every tool of a Responses request with its namespace (empty if none), wherever it is offered."""
-    items = [item for item in _objects(request.get("input")) if item.get("type") in _ADDING]
+    items = [item for item in objects(request.get("input")) if item.get("type") in _ADDING]
     for offering in [request, *items]:
-        for tool in _objects(offering.get("tools")):
+        for tool in objects(offering.get("tools")):
             if tool.get("type") == "namespace":
-                yield from ((tool, inner) for inner in _objects(tool.get("tools")))
+                yield from ((tool, inner) for inner in objects(tool.get("tools")))
             else:
                 yield {}, tool
 
@@ -288,15 +289,3 @@ def joined(namespace: str, name: str) -> str:
 def _name(space: Mapping[str, Any]) -> str:
     name = space.get("name")
     return name if isinstance(name, str) else ""
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def _strings(value: Any) -> list[str]:
-    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []

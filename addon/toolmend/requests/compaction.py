@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.fastclass import replace
+from ..core.json_access import as_list, objects
 from ..core.reasoning_state import MARK, opened
 from .conversation import Conversation, Other, Reasoning, TextPart, Tool, ToolChoice, ToolResult, ToolUse, Turn
 from .estimate import of_text, tokens
@@ -85,7 +86,7 @@ def kept_messages(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     items = request.get("input")
     messages = [
         item
-        for item in (items if isinstance(items, list) else ())
+        for item in as_list(items)
         if isinstance(item, Mapping) and item.get("role") == "user" and item.get("type") in (None, "message")
     ]
     left = MAX_KEPT
@@ -156,7 +157,7 @@ def compacted(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """
     for at in range(len(messages) - 1, -1, -1):
         content = messages[at].get("content")
-        blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+        blocks = objects(content)
         last = next((place for place in range(len(blocks) - 1, -1, -1) if blocks[place].get("type") == "compaction"), None)
         if last is not None and (text := summary_text(blocks[last])):
             rest = blocks[last + 1 :]
@@ -177,7 +178,7 @@ def _instructions(request: Mapping[str, Any]) -> str | None:
         return _text(compaction)
     managed = request.get("context_management")
     edits = managed.get("edits") if isinstance(managed, Mapping) else None
-    for edit in edits if isinstance(edits, list) else ():
+    for edit in as_list(edits):
         if not (isinstance(edit, Mapping) and str(edit.get("type")).startswith("compact_")):
             continue
         if not edit.get("pause_after_compaction"):  # an answer after the summary would take a second request

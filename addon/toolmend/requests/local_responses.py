@@ -16,11 +16,11 @@ from urllib.parse import unquote
 
 from ..apis import APIS
 from ..apis.codec import Reply
-from ..apis.shared.headers import request_id
 from ..apis.shared.web_search import UNAVAILABLE
 from ..core import json_text
 from ..core.events import Finish, MessageEnd, MessageStart, TextDelta, WebSearch
 from ..core.fastclass import value
+from ..core.ids import with_prefix
 from ..core.tools import UNKNOWN
 from ..providers.routes import Api, Route, match
 from .estimate import tokens
@@ -131,7 +131,7 @@ def _model_info(name: str, routes: Sequence[Route], ids: Sequence[str], anthropi
         return LocalResponse(200, _json(_entry(name, anthropic)))
     if anthropic:
         error = {"type": "not_found_error", "message": f"model: {name[:200]}"}
-        return LocalResponse(404, _json({"type": "error", "error": error, "request_id": request_id(new_id)}))
+        return LocalResponse(404, _json({"type": "error", "error": error, "request_id": with_prefix("req_", new_id)}))
     return LocalResponse(404, _json(_error(f"The model {name[:200]!r} does not exist", "model_not_found")))
 
 

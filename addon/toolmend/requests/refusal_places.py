@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..core.json_access import as_list
 from .edits import WORDS
 
 MAX_DEPTH, MAX_ENTRIES, MAX_NODES, MAX_STEPS = 12, 400, 20_000, 5000
@@ -120,7 +121,7 @@ def at(request: Any, path: str) -> Any:
     for index, name in enumerate(names):
         if name == "[]":
             rest = ".".join(names[index + 1 :])
-            entries = node[:MAX_ENTRIES] if isinstance(node, list) else []
+            entries = as_list(node)[:MAX_ENTRIES]
             return next((given for entry in entries if (given := at(entry, rest)) is not None), None)
         node = node.get(name) if isinstance(node, Mapping) else None
     return node

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..core import json_text
+from ..core.json_access import as_list, as_object, objects
 
 MAX_TEXT = 20_000
 """Characters of one result that are kept: about ten pages."""
@@ -31,28 +32,28 @@ def _lines(block: Mapping[str, Any]) -> Iterator[str]:
         case {"type": "tool_reference", "tool_name": str(name)}:
             yield f"Found the tool: {name}"
         case {"type": "search_result"}:
-            texts = [entry.get("text") for entry in _each(block.get("content"))]
+            texts = [entry.get("text") for entry in objects(block.get("content"))]
             yield from _strings(block.get("title"), block.get("source"), *texts)
         case {"type": "server_tool_use", "name": str(name), "input": Mapping() as given} if name != "web_search" and given:
             yield f"Ran {name}: {_shown(given)}"
         case {"type": "mcp_tool_use", "name": str(name), "input": given}:
             yield f"Called {name}: {json_text.dumps(given)}"
         case {"type": "mcp_tool_result"}:
-            yield from _strings(*(entry.get("text") for entry in _each(block.get("content"))), block.get("content"))
+            yield from _strings(*(entry.get("text") for entry in objects(block.get("content"))), block.get("content"))
         case {"type": "web_fetch_tool_result", "content": Mapping() as page}:
-            document = _object(page.get("content"))
-            text = _object(document.get("source")).get("data")
+            document = as_object(page.get("content"))
+            text = as_object(document.get("source")).get("data")
             yield from _strings(page.get("url"), document.get("title"), text, page.get("error_code"))
         case {"type": str(kind), "content": Mapping() as result} if kind.endswith("code_execution_tool_result"):
             names = ("stdout", "stderr", "content", "error_code")
             yield from _strings(*(result.get(name) for name in names))
         case {"type": "code_interpreter_call"}:
             yield from (f"Ran code: {code}" for code in _strings(block.get("code")))
-            yield from _strings(*(entry.get("logs") for entry in _each(block.get("outputs"))))
+            yield from _strings(*(entry.get("logs") for entry in objects(block.get("outputs"))))
         case {"type": "file_search_call"}:
             queries = block.get("queries")
-            yield from (f"Searched files for: {query}" for query in _strings(*(queries if isinstance(queries, list) else ())))
-            for entry in _each(block.get("results")):
+            yield from (f"Searched files for: {query}" for query in _strings(*as_list(queries)))
+            for entry in objects(block.get("results")):
                 yield from _strings(entry.get("filename"), entry.get("text"))
         case {"type": "mcp_call", "name": str(name)}:
             yield f"Called {name}: {block.get('arguments') or '{}'}"
@@ -71,11 +72,3 @@ def _shown(given: Mapping[str, Any]) -> str:
 
 def _strings(*values: Any) -> Iterator[str]:
     return (value for value in values if isinstance(value, str) and value)
-
-
-def _each(value: Any) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

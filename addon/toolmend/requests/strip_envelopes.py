@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..apis.shared.web_search import RESULT
+from ..core.json_access import as_list, objects
 from ..core.reasoning_state import MARK, opened
 from . import compaction
 
@@ -56,7 +57,7 @@ def _without_summary(request: Mapping[str, Any]) -> Mapping[str, Any]:
         return request
     for message in messages:
         content = message.get("content") if isinstance(message, Mapping) else None
-        for block in content if isinstance(content, list) else ():
+        for block in as_list(content):
             if isinstance(block, Mapping) and block.get("type") == "compaction" and compaction.has_own_summary(block):
                 return {**request, "messages": compaction.compacted([each for each in messages if isinstance(each, Mapping)])}
     return request
@@ -70,7 +71,7 @@ def _message(message: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] |
 def _without_searches(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """A message without the searches of another upstream (call and result), and without citations of their results."""
     content = message.get("content")
-    blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    blocks = objects(content)
     results = [block for block in blocks if block.get("type") == RESULT and isinstance(block.get("content"), list)]
     sealed = {block.get("tool_use_id") for block in results if any(map(_is_sealed, block["content"]))}
     changed = _each(message, "content", _without_citations)

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..apis.shared.web_search import CALL, ERROR, RESULT
 from ..core.fastclass import replace
+from ..core.json_access import objects
 from . import RequestError
 from .conversation import Conversation, Other, Part, TextPart, Tool, Turn
 from .fields import add_note
@@ -97,13 +98,13 @@ def plugins(request: Mapping[str, Any]) -> list[Other]:
     options = request.get(_OPTIONS)
     if isinstance(options, Mapping):
         return [Other("chat", {"type": NAME, **options})]
-    searches = request.get(_SWITCH) is True or any(plugin.get("id") == "web" for plugin in _objects(request.get("plugins")))
+    searches = request.get(_SWITCH) is True or any(plugin.get("id") == "web" for plugin in objects(request.get("plugins")))
     return [Other("chat", {"type": NAME})] if searches else []
 
 
 def is_plugin(name: str, value: object) -> bool:
     """Whether a member of a Chat Completions request only turns on the search."""
-    return name == "plugins" and all(plugin.get("id") == "web" for plugin in _objects(value))
+    return name == "plugins" and all(plugin.get("id") == "web" for plugin in objects(value))
 
 
 def for_messages(tool: Other, quirks: Quirks, notes: list[str], max_calls: Any = None) -> dict[str, Any]:
@@ -215,7 +216,7 @@ def as_items(turn: Turn) -> Turn:
 def _item(result: Mapping[str, Any], query: str) -> dict[str, Any]:
     content = result.get("content")
     failed = isinstance(content, Mapping) and content.get("type") == ERROR
-    links = _objects(content)
+    links = objects(content)
     sources = [{"type": "url", "url": url} for link in links if isinstance(url := link.get("url"), str)]
     action = {"type": "search", "query": query, "queries": [query], "sources": sources}
     id_ = "ws_" + str(result["tool_use_id"]).removeprefix("srvtoolu_")
@@ -224,17 +225,13 @@ def _item(result: Mapping[str, Any], query: str) -> dict[str, Any]:
 
 def query_in(request: Mapping[str, Any]) -> str | None:
     """The query of a Messages request that offers a search: the last text of the user. None if it offers none."""
-    if not any(str(tool.get("type")).startswith(NAME) for tool in _objects(request.get("tools"))):
+    if not any(str(tool.get("type")).startswith(NAME) for tool in objects(request.get("tools"))):
         return None
-    users = [message.get("content") for message in _objects(request.get("messages")) if message.get("role") == "user"]
+    users = [message.get("content") for message in objects(request.get("messages")) if message.get("role") == "user"]
     content = users[-1] if users else ""
-    blocks = _objects(content) if isinstance(content, list) else [{"text": content}]
+    blocks = objects(content) if isinstance(content, list) else [{"text": content}]
     texts = [text for block in blocks if isinstance(text := block.get("text"), str) and text]
     return texts[-1].strip().removeprefix(ASKED).strip() if texts else ""
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
 def _read(tool: Other) -> dict[str, Any]:

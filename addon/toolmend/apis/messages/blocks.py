@@ -35,6 +35,7 @@ from ...core.events import (
 )
 from ...core.fastclass import mutable
 from ...core.fold import in_part
+from ...core.ids import with_prefix
 from ...core.reasoning_state import ReasoningState, envelope
 from ..shared.web_search import MAX_QUOTED, blocks_of, location_of
 from .tool_input import escape_surrogates, input_of
@@ -280,7 +281,7 @@ class Blocks:
     def _call(self, event: ToolCallStart, source: Mapping[str, Any]) -> Block:
         id_ = event.id
         if not id_ or id_ in self._ids:
-            id_ = "toolu_" + self._new_id().removeprefix("call_")
+            id_ = with_prefix("toolu_", self._new_id())
         self._ids.add(id_)
         return Block({**source, "type": "tool_use", "id": id_, "name": event.name, "input": {}}, lasts=True)
 

@@ -28,6 +28,7 @@ from ...core.events import (
     ToolCallStart,
 )
 from ...core.fastclass import mutable, replace
+from ...core.ids import with_prefix
 from ...core.reasoning_state import ReasoningState
 from ..codec import Reply
 from ..shared.arguments import Arguments
@@ -335,7 +336,7 @@ class MessagesDecoder:
                 events += (ToolCallDelta(index, arguments), ToolCallEnd(index))
 
     def _new_id(self) -> str:
-        return "toolu_" + self._reply.new_id().removeprefix("call_")
+        return with_prefix("toolu_", self._reply.new_id())
 
     def _stop(self, block: _Block, events: list[Event]) -> None:
         if signature := "".join(block.signature):

@@ -18,6 +18,7 @@ from typing import Any
 
 from ...core import json_text
 from ...core.events import Event, Finish, Frame, MessageEnd, StreamError, ToolCallEnd, ToolCallStart
+from ...core.ids import with_prefix
 from ...core.sse import ServerSentEvent
 from ..codec import Reply
 from ..shared.error_words import error_in
@@ -276,7 +277,7 @@ class MessagesRewriter:
         if not isinstance(whole["content"], list):
             whole["content"] = []
         if not whole["id"]:
-            whole["id"] = "msg_" + self._reply.new_id().removeprefix("call_")
+            whole["id"] = with_prefix("msg_", self._reply.new_id())
         return {"type": "message_start", "message": whole}
 
 

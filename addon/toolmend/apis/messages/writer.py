@@ -17,6 +17,7 @@ from ...core import json_text
 from ...core.events import Citation, Compacting, Event, Finish, MessageEnd, StreamError, Usage, WebSearch
 from ...core.fastclass import replace
 from ...core.fold import Message, fold
+from ...core.ids import with_prefix
 from ...core.reasoning_state import ReasoningState, envelope
 from ..codec import Reply
 from ..shared.counts import has_counts
@@ -197,7 +198,7 @@ class MessagesWriter:
         """The members of an empty message."""
         model = self._reply.request.get("model")
         return {
-            "id": "msg_" + self._reply.new_id().removeprefix("call_"),
+            "id": with_prefix("msg_", self._reply.new_id()),
             "type": "message",
             "role": "assistant",
             "model": model if isinstance(model, str) and model else "unknown",
@@ -241,7 +242,7 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
         if call.arguments and not (call.complete or _cut(message.finish)):
             problem = BROKEN_CALL
         elif value is not None:
-            id_ = call.id if call.id and call.id not in ids else "toolu_" + reply.new_id().removeprefix("call_")
+            id_ = call.id if call.id and call.id not in ids else with_prefix("toolu_", reply.new_id())
             ids.add(id_)
             blocks.append({"type": "tool_use", "id": id_, "name": call.name, "input": value})
         elif call.complete or not _cut(message.finish):

@@ -33,6 +33,7 @@ from ...core.events import (
 )
 from ...core.fastclass import mutable
 from ...core.fold import in_part
+from ...core.ids import with_prefix
 from ...core.reasoning_state import ReasoningState, envelope
 from ..shared.web_search import CALL, action_of, annotation_of
 from .part_kinds import (
@@ -366,7 +367,7 @@ class Output:
         elif type_ in _WHOLE:
             blank = {_WHOLE[type_]: BY_ITEM[type_].action({}) if type_ in BY_ITEM else {}}
         members = members or {}
-        id_ = members.get("id") or WRITTEN[type_] + self._new_id().removeprefix("call_")
+        id_ = members.get("id") or with_prefix(WRITTEN[type_], self._new_id())
         state = {"encrypted_content": ""} if type_ == COMPACTION else {"status": "in_progress"}
         wire = {**members, "id": id_, "type": type_, **state, **blank}
         item = Item(self.place, wire)

@@ -11,6 +11,8 @@ from typing import Any
 
 from ...core import ids
 from ...core.events import StreamError, Usage
+from ...core.ids import with_prefix
+from ...core.json_access import as_object
 from ..codec import Reply
 from ..messages.errors import overflows
 from ..shared.counts import number
@@ -83,7 +85,7 @@ def new_response(reply: Reply) -> dict[str, Any]:
         fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         echoed[name] = value if fits else missing
     return {
-        "id": "resp_" + id_.removeprefix("call_"),
+        "id": with_prefix("resp_", id_),
         "object": "response",
         "created_at": ids.seconds(id_),
         "status": "in_progress",
@@ -162,10 +164,10 @@ def read_usage(usage: Mapping[str, Any], tools: Any = None) -> Usage:
     return Usage(
         number(given),
         number(made),
-        number(_object(read).get("cached_tokens")),
-        number(_object(read).get("cache_write_tokens")),
-        number(_object(written).get("reasoning_tokens")),
-        number(_object(_object(tools).get("web_search")).get("num_requests")),
+        number(as_object(read).get("cached_tokens")),
+        number(as_object(read).get("cache_write_tokens")),
+        number(as_object(written).get("reasoning_tokens")),
+        number(as_object(as_object(tools).get("web_search")).get("num_requests")),
     )
 
 
@@ -177,8 +179,8 @@ def miscounted(usage: Any) -> bool:
     """Whether a usage lacks a count, or has one that is not a number: Codex takes such an answer for broken off."""
     if usage is None:
         return False
-    counts = _object(usage)
-    details = [_object(counts.get(name)).get(member) for name, member in _DETAILS]
+    counts = as_object(usage)
+    details = [as_object(counts.get(name)).get(member) for name, member in _DETAILS]
     return any(type(value) is not int for value in (*(counts.get(name) for name in _TOTALS), *details))
 
 
@@ -188,7 +190,7 @@ def counted(usage: Any) -> dict[str, Any] | None:
         return None
     counts = write_usage(read_usage(usage))
     for name, member in _DETAILS:
-        own = _object(usage.get(name))
+        own = as_object(usage.get(name))
         counts[name] = {**counts[name], **own, member: counts[name][member]}
     total = number(usage.get("total_tokens")) or counts["total_tokens"]
     return {**usage, **counts, "total_tokens": total}
@@ -212,26 +214,26 @@ _FIELDS: dict[str, Callable[[Any], object]] = {
 
 def is_incomplete(response: Any, id_: Any) -> bool:
     """Whether a response lacks such a member, or has another id than `id_`, its id so far."""
-    given = _object(response)
+    given = as_object(response)
     return not all(fits(given.get(name)) for name, fits in _FIELDS.items()) or bool(id_ and given["id"] != id_)
 
 
 def fill_response(response: Any, before: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a response with the missing members: as sent before, or as in `first`, a new response."""
-    given, known = _object(response), {**first, **before}
+    given, known = as_object(response), {**first, **before}
     whole = {name: given[name] if fits(given.get(name)) else known[name] for name, fits in _FIELDS.items()}
     return {**given, **whole, "id": before.get("id") or whole["id"]}
 
 
 def shows_error(data: Mapping[str, Any]) -> bool:
     """Whether an `error` event has the message where OpenAI's SDKs read it."""
-    places = (data, _object(data.get("error")))
+    places = (data, as_object(data.get("error")))
     return data.get("type") == "error" and any(isinstance(each.get("message"), str) for each in places)
 
 
 def fails_irregularly(response: Mapping[str, Any]) -> bool:
     """Whether a failed response lacks the members of an error, or its output."""
-    error = _object(response.get("error"))
+    error = as_object(response.get("error"))
     complete = all(isinstance(error.get(name), str) for name in ("code", "message"))
     return not (complete and isinstance(response.get("output"), list))
 
@@ -239,7 +241,7 @@ def fails_irregularly(response: Mapping[str, Any]) -> bool:
 def finish_reason(status: str, response: Mapping[str, Any], *, called: bool) -> str:
     """The finish reason of a response that is completed or incomplete. `called`: it has calls."""
     if status == "incomplete":
-        reason = _object(response.get("incomplete_details")).get("reason")
+        reason = as_object(response.get("incomplete_details")).get("reason")
         return _REASONS.get(reason, "length") if isinstance(reason, str) else "length"
     return "tool_calls" if called else "stop"
 
@@ -259,7 +261,3 @@ def _code(error: StreamError) -> str:
     if overflows(error.status, f"{error.type} {error.message}"):
         return "context_length_exceeded"
     return _TYPES.get(error.type) or _CODES.get(error.status, "server_error")
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

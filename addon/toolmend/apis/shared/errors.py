@@ -18,10 +18,11 @@ from typing import Any
 from ...core import json_text
 from ...core.events import StreamError
 from ...core.fastclass import value
+from ...core.ids import with_prefix
 from ...core.sse import BOM, SseDecoder
 from ..messages.errors import error_type, overflows, status_of, too_long
 from .error_words import choice_error, error_in, message_of_error, status_in, stream_error
-from .headers import Headers, request_id, translate_headers
+from .headers import Headers, translate_headers
 
 MAX_TEXT = 4000
 """Characters passed on of an upstream's message: the rest of an HTML page or a traceback is of no use."""
@@ -173,7 +174,7 @@ def write_error(fault: Fault, target: str, new_id: str) -> tuple[int, bytes]:
     if target == "messages":
         status, kind, message = _anthropic(fault)
         error: dict[str, Any] = {"type": kind, "message": message}
-        return status, _bytes({"type": "error", "error": error, "request_id": request_id(new_id)})
+        return status, _bytes({"type": "error", "error": error, "request_id": with_prefix("req_", new_id)})
     if target == "ollama":
         return fault.status, _bytes({"error": fault.message})
     if target == "gemini":

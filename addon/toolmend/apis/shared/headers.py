@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
+from ...core.ids import with_prefix
+
 type Headers = tuple[tuple[str, str], ...]
 
 MAX_HEADER = 1000
@@ -58,13 +60,8 @@ def translate_headers(
             value = _seconds_until(value, now) if found[2] == "reset" else value  # noqa: PLW2901
             out += [(f"x-ratelimit-{found[2]}-{found[1]}", value)] if value else []
     if target == "messages" and "request-id" not in dict(out):
-        out.append(("request-id", request_id(new_id)))
+        out.append(("request-id", with_prefix("req_", new_id)))
     return tuple(out)
-
-
-def request_id(new_id: str) -> str:
-    """Returns `req_…` for an id of toolmend."""
-    return "req_" + new_id.removeprefix("call_")
 
 
 def _moment(value: str, now: datetime) -> str:

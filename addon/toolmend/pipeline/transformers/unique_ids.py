@@ -11,6 +11,7 @@ from typing import Any
 
 from ...core.events import Event, Frame, ToolCallStart
 from ...core.fastclass import replace
+from ...core.json_access import objects
 from .frame_queue import with_events
 
 RULE = "tool_call_id"
@@ -50,15 +51,11 @@ def ids_of_calls(request: Mapping[str, Any], api: str) -> set[str]:
 
 def _ids(request: Mapping[str, Any], api: str) -> Iterator[Any]:
     if api == "responses":
-        for item in _objects(request.get("input")):
+        for item in objects(request.get("input")):
             if str(item.get("type")).endswith("_call"):
                 yield item.get("call_id")
         return
-    for message in _objects(request.get("messages")):
-        for call in _objects(message.get("tool_calls" if api == "chat" else "content")):
+    for message in objects(request.get("messages")):
+        for call in objects(message.get("tool_calls" if api == "chat" else "content")):
             if api == "chat" or call.get("type") == "tool_use":
                 yield call.get("id")
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

@@ -11,6 +11,7 @@ from typing import Any, assert_never
 
 from ...apis.shared.arguments import Arguments
 from ...core import json_text, schema_values
+from ...core.json_access import objects
 from ...core.reasoning_state import ReasoningState
 from .. import RequestError
 from ..conversation import Cache, Document, Image, Other, Part, RefusalPart, TextPart, ThinkingPart, ToolResult, ToolUse, Turn
@@ -133,7 +134,7 @@ def _details(data: str) -> list[Mapping[str, Any]]:
         entries = json_text.loads(data.encode(errors="surrogatepass"))
     except ValueError:
         return []
-    return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
+    return objects(entries)
 
 
 def _detail(entry: Mapping[str, Any]) -> list[dict[str, Any]]:

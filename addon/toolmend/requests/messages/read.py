@@ -9,7 +9,8 @@ A wrong type raises RequestError; unknown members stay in `rest`. Source: the ty
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ...core import builtin_tools, json_text
+from ...core import builtin_tools, json_access, json_text
+from ...core.json_access import as_list
 from ...core.reasoning_state import ReasoningState, opened
 from .. import RequestError, compaction, options
 from ..conversation import (
@@ -90,7 +91,7 @@ def _offered(request: Object) -> list[Object]:
     known = {string(tool, "name"): tool for tool in offered}
     for message in objects(request.get("messages"), "messages"):
         content = message.get("content") if message.get("role") == "system" else None
-        for block in content if isinstance(content, list) else ():
+        for block in as_list(content):
             change = an_object(an_object(block, "content").get("tool"), "tool")
             tool = an_object(change.get("definition"), "definition") or known.get(string(change, "name"))
             if not tool:
@@ -269,8 +270,7 @@ def _tool(tool: Object, notes: list[str]) -> Tool | Other:
 def _described(tool: Object) -> str:
     """The description with the input examples, a field that only Messages has."""
     examples = tool.get("input_examples")
-    given = examples if isinstance(examples, list) else []
-    lines = [json_text.dumps(example) for example in given if isinstance(example, Mapping) and example]
+    lines = [json_text.dumps(example) for example in json_access.objects(examples) if example]
     text = "\n".join(("Examples of arguments:", *lines)) if lines else ""
     return "\n\n".join(filter(None, (string(tool, "description"), text)))
 

@@ -23,7 +23,7 @@ from contextlib import suppress
 from typing import Any
 
 from ...apis.shared.logprobs import INCLUDED
-from ...core import builtin_tools, json_text
+from ...core import builtin_tools, json_access, json_text
 from ...core.reasoning_state import ReasoningState, opened
 from ...core.tools import SEARCH, each_tool, is_search, namespaces
 from .. import RequestError, compaction, options, web_search
@@ -115,7 +115,7 @@ def read(request: Object, notes: list[str]) -> Conversation:
 def _updated(request: Object, name: str) -> Object:
     """A member of the request with the UPDATE items of the input applied."""
     items = request.get("input")
-    updates = [item for item in items if isinstance(item, dict) and item.get("type") == UPDATE] if isinstance(items, list) else []
+    updates = [item for item in json_access.objects(items) if item.get("type") == UPDATE]
     return {key: value for each in (request, *updates) for key, value in an_object(each.get(name), name).items()}
 
 
