@@ -16,6 +16,7 @@ from toolmend.core.tools import UNKNOWN, Tools
 from toolmend.dialects import DIALECTS
 from toolmend.dialects.engine.markup_parser import MAX_HELD, MarkupParser
 from toolmend.dialects.engine.opener_index import opener_index
+from toolmend.dialects.families.xml_call import XML_CALL
 
 CALLS = st.lists(st.tuples(NAMES, st.dictionaries(TEXT, VALUES, max_size=4)), min_size=1, max_size=3)
 BLANKS = st.sampled_from(["", " ", "\n", " \n "])
@@ -100,3 +101,60 @@ def test_how_one_text_goes_on_says_nothing_of_the_other(reasoning: bool) -> None
     for held in (False, True):
         assert reader.text_state(reasoning=reasoning, held=held)
         assert reader.text_state(reasoning=not reasoning, held=held) is None
+
+
+PICK = Tools({"pick": {"type": "object", "properties": {"a": {"type": "string"}}}})
+CALL = '{"name": "pick", "arguments": {"a": "b"}}'
+WRAPPED = (
+    ("kimi_k2", f"<|tool_calls_section_begin|>\n{CALL}\n<|tool_calls_section_end|>"),
+    ("kimi_k2", f"<|tool_calls_section_begin|>[{CALL}]<|tool_calls_section_end|>"),
+    ("kimi_k2", f"<|tool_calls_section_begin|>\n```json\n{CALL}\n```\n<|tool_calls_section_end|>"),
+    ("deepseek_v3", f"<｜tool▁calls▁begin｜>```json\n{CALL}\n```<｜tool▁calls▁end｜>"),
+    ("minimax_m2", f"<minimax:tool_call>\n{CALL}\n</minimax:tool_call>"),
+    ("dsml", f"<｜DSML｜function_calls>\n{CALL}\n</｜DSML｜function_calls>"),
+    ("mistral", f"[TOOL_CALLS]\n```json\n[{CALL}]\n```"),
+    ("hermes", f"<tool_call>\n{CALL}</parameter>\n</function>\n</tool_call>"),
+    ("mistral", f'[TOOL_CALLS] [{CALL}, {{"name": "pi'),
+    ("xml_call", f"<pick>\n{CALL}\n</pick>"),
+)
+"""JSON in a wrapper that its own dialect fills in another way, and pieces of markup around it."""
+
+
+@pytest.mark.parametrize(("dialect", "text"), WRAPPED)
+def test_json_in_a_wrapper_is_a_call(dialect: str, text: str) -> None:
+    for pieces in ([text], list(text)):
+        told = Told(pieces, PICK, (dialect,), broken=False) if dialect != "xml_call" else xml_call(pieces)
+        assert ([(name, json.loads(arguments)) for _, name, arguments in told.calls], told.content) == ([("pick", {"a": "b"})], "")
+
+
+def xml_call(pieces: list[str]) -> Told:
+    """`xml_call` has the names of the offered tools among its openers."""
+    told = Told([], PICK)
+    told.text = "".join(pieces)
+    told.reader = MarkupParser(opener_index((XML_CALL.of(PICK),)), PICK, 0, lambda: "call_0", told.rules.append)
+    for piece in pieces:
+        told.take(told.reader.feed(piece))
+    told.take(told.reader.close())
+    return told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<|tool_calls_section_begin|>\n{"name": "other", "arguments": {}}\n',
+        '<|tool_calls_section_begin|>{"name": "pick"}',
+        f"<|tool_calls_section_begin|> is followed by {CALL}",
+        f"`<|tool_calls_section_begin|>{CALL}`",
+        f"[TOOL_CALLS] {{}} and [{CALL}",
+    ],
+)
+def test_other_json_in_a_wrapper_is_text(text: str) -> None:
+    for pieces in ([text], list(text)):
+        told = Told(pieces, PICK, ("kimi_k2", "mistral"), broken=False)
+        assert (told.calls, told.content) == ([], text)
+
+
+def test_an_array_that_breaks_off_far_behind_its_calls_is_text() -> None:
+    rest = ', {"x": "' + "y" * 300
+    told = Told([f"[TOOL_CALLS] [{CALL}{rest}"], PICK, ("mistral",))
+    assert (len(told.calls), told.content) == (1, rest)

@@ -79,6 +79,9 @@ class EnvelopeForm:
 _FIRST = frozenset({*NAMES, *_OTHER_NAMES, *ARGUMENTS, *_OTHER_ARGUMENTS, *_LISTS, "id", "type", "tool_call_id", "index"})
 """Possible names of the first member in a strict form."""
 
+MAX_PIECE = 256
+"""Characters of an envelope that is cut off before its call begins, after other calls: it is dropped."""
+
 _QUOTES = ('"', "'")
 
 _NEVER = frozenset({"description"})
@@ -134,10 +137,23 @@ def _end_array(reader: "MarkupParser", form: EnvelopeForm) -> Reading[None]:
         yield from scanner.literal(("]",))
     else:
         yield from scanner.run(_SEPARATORS, 4096)
+        if (yield from scanner.peek()) == "{" and (yield from _is_piece(reader, form)):
+            scanner.pos = len(scanner.text)
     if (yield from scanner.peek()) and not (yield from scanner.ahead(form.ends)):
         scanner.pos = scanner.start + back
     else:
         reader.drop_markup()
+
+
+def _is_piece(reader: "MarkupParser", form: EnvelopeForm) -> Reading[bool]:
+    """Whether the rest of the text is the beginning of an envelope that was cut off before its call could begin."""
+    scanner = reader.scanner
+    begin = scanner.pos - scanner.start
+    whole = yield from _follow(reader, form, lambda _: None)
+    size = len(scanner.text) - scanner.start - begin
+    is_piece = not whole and scanner.ended and scanner.pos == len(scanner.text) and size <= MAX_PIECE
+    scanner.pos = scanner.start + begin
+    return is_piece
 
 
 def _read_envelope(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm) -> Reading[bool]:

@@ -10,7 +10,7 @@ Rules of dialect-rules.md: R1 commit point, R7 missing ends, R9 wrappers, R10 te
 """
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 
 from ...core.literal_search import openers
 from ...core.scanner import Reading
@@ -18,6 +18,7 @@ from ...core.text_state import ROOM, TextState
 from ...core.tools import Tools
 from ..families.leftovers import NAME as LEFTOVERS
 from ..families.leftovers import Leftovers
+from ..families.open_json import FENCE, JSON_ARRAY, JSON_OBJECT
 from ..families.reasoning_tags import ReasoningTags
 from ..families.role_tokens import RoleTokens
 from .dialect import Dialect
@@ -31,6 +32,9 @@ MAX_HELD = 1024 * 1024
 MAX_ASIDE = 200
 """Characters of text between a wrapper and the call in it: a sentence or two."""
 
+
+_JSON: Mapping[str, Dialect] = {"{": JSON_OBJECT, "[": JSON_ARRAY, "`": FENCE}
+"""What a model writes in a wrapper without its own tags, by the first character."""
 
 _WORDS = re.compile(r"[^<>{}\[\]\"`]*")
 """Text without quotes and without characters that begin a call."""
@@ -241,7 +245,8 @@ class MarkupParser(Emitter):
         while True:
             if called:
                 yield from scanner.blanks()
-                if closer := (yield from scanner.literal(called.closers)):
+                ends = self.open[1] if self.open[0] is called and called in _JSON.values() else ()
+                if closer := (yield from scanner.literal((*called.closers, *ends))):
                     self._drop_closer(closer)
                     continue
                 rest = scanner.text[scanner.pos :]
@@ -310,7 +315,7 @@ class MarkupParser(Emitter):
         dialect = yield from self._call_here(found)
         if dialect is None and found in self._openers.wrappers and not self.place.in_code:
             self.scanner.pos += len(found)
-            dialect = yield from self.call_in(len(found), self._openers.wrappers[found])
+            dialect = yield from self.call_in(len(found), self._openers.wrappers[found], json=True)
             if dialect is None:
                 self.scanner.pos = self.scanner.start + offset
         return dialect
@@ -324,10 +329,7 @@ class MarkupParser(Emitter):
         for opener, dialect in candidates:
             if not self._may_stand_here(dialect, opener):
                 continue
-            self._in_call = True
-            called = yield from dialect.read(self)
-            self._in_call = False
-            if called:
+            if (yield from self._read_call(dialect)):
                 return dialect
             scanner.pos = scanner.start + offset
         return None
@@ -336,38 +338,54 @@ class MarkupParser(Emitter):
         """Whether a tag is the begin tag of a known wrapper."""
         return tag in self._openers.wrappers
 
-    def call_in(self, wrapper: int, ends: tuple[str, ...]) -> Reading[Dialect | None]:
+    def call_in(self, wrapper: int, ends: tuple[str, ...], *, json: bool = False) -> Reading[Dialect | None]:
         """Parses a call of any dialect after a wrapper, possibly with a few words before the call.
 
         Args:
             wrapper: Characters of the wrapper's begin tag.
             ends: The wrapper's end tags. One may come first: some models write an empty wrapper.
+            json: The wrapper is one of a dialect that is looked for, so JSON in it may be a call.
 
         Returns:
             The dialect of the call, or None.
         """
-        scanner, index = self.scanner, self._openers
+        scanner = self.scanner
         yield from scanner.blanks()
         if (yield from scanner.literal(ends)):
             yield from scanner.blanks()
         before = scanner.pos - scanner.start
         words = yield from scanner.run(_WORDS, MAX_ASIDE)
-        if words is None or not (yield from scanner.peek()):
+        if words is None or not (follows := (yield from scanner.peek())):
             return None
+        begin = scanner.pos - scanner.start
+        self.aside = before, len(words)
+        dialect = yield from self._call_at_opener()
+        if dialect is None and json and follows in _JSON and not words.strip():
+            scanner.pos = scanner.start + begin
+            dialect = yield from self._read_call(_JSON[follows])
+        self.aside = 0, 0
+        if dialect and ends:
+            self.open = dialect, (*self.open[1], *ends) if self.open[0] is dialect else ends
+        return dialect
+
+    def _call_at_opener(self) -> Reading[Dialect | None]:
+        """Parses a call if an opener stands at scanner.pos. Returns its dialect, or None."""
+        scanner, index = self.scanner, self._openers
         while True:
             match = index.openings.search(scanner.text, scanner.pos)
             if match is None or match.start() != scanner.pos:
                 return None
             found = match.group()
             if found in index.whole or match.end() < len(scanner.text) or scanner.ended:
-                break
+                return (yield from self._call_here(found))
             yield
-        self.aside = before, len(words)
-        dialect = yield from self._call_here(found)
-        self.aside = 0, 0
-        if dialect:
-            self.open = dialect, (*self.open[1], *ends) if self.open[0] is dialect else ends
-        return dialect
+
+    def _read_call(self, dialect: Dialect) -> Reading[Dialect | None]:
+        """Parses a call of a dialect. Returns the dialect, or None."""
+        self._in_call = True
+        called = yield from dialect.read(self)
+        self._in_call = False
+        return dialect if called else None
 
     @property
     def _wrapper(self) -> str:

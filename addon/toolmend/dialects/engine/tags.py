@@ -18,7 +18,7 @@ from .json_body import read_arguments, surplus
 from .names import bare_name
 from .parameters import read_parameters
 from .tag import NO_TAG, Tag
-from .value_text import Tags
+from .value_text import MAX_CLOSERS, Tags
 
 if TYPE_CHECKING:
     from .markup_parser import MarkupParser
@@ -118,17 +118,18 @@ class TagDialect:
         return called
 
     def _foreign_end(self, reader: "MarkupParser") -> Reading[None]:
-        """Drops a closing tag of another element between an envelope and its end."""
+        """Drops closing tags of other elements between an envelope and its end."""
         scanner = reader.scanner
         back = scanner.pos - scanner.start
-        yield from scanner.blanks()
-        closer = None if (yield from scanner.ahead(self.closers)) else (yield from read_closer(scanner, ARGUMENTS))
-        if closer and not closer.cut:
+        for _ in range(MAX_CLOSERS):
             yield from scanner.blanks()
-        if closer and not closer.cut and (yield from scanner.ahead(self.closers)):
-            reader.drop_markup()
-        else:
-            scanner.pos = scanner.start + back
+            if (yield from scanner.ahead(self.closers)):
+                reader.drop_markup()
+                return
+            closer = yield from read_closer(scanner, ARGUMENTS)
+            if not closer or closer.cut:
+                break
+        scanner.pos = scanner.start + back
 
     def read_call(self, reader: "MarkupParser", header: str) -> Reading[bool]:
         """Parses the text after a call's header. Returns whether there was a call."""

@@ -3,6 +3,7 @@
     [{"name": "read_file", "arguments": {}}]</TOOLCALL>        an end tag of another dialect
     <tool_call></tool_call>                                    an empty envelope after a call
     <tool_call>            and then a native call              a begin tag (Rapid-MLX#448)
+    </tool_call><tool_call>{"name": …                          an end tag before a call
 
 It is parsed like a dialect. An end tag counts directly after a call in the text, or on a separate line in an answer with calls;
 anywhere else it is text.
@@ -34,10 +35,14 @@ class Leftovers(CustomDialect):
         if not (reader.after_call or reader.place.line_start):
             return False
         if not (reader.calls or reader.native_calls):
-            if (yield from scanner.literal(self.closers)):  # holds for a native call that may follow (MarkupParser.native)
-                yield from scanner.blanks()
-                yield from scanner.peek()
-            return False
+            if not (closer := (yield from scanner.literal(self.closers))):
+                return False
+            yield from scanner.blanks()
+            follows = yield from scanner.peek()  # holds for a native call that may follow (MarkupParser.native)
+            if follows not in ("<", "[") or not (yield from reader.call_in(len(closer), ())):
+                return False
+            reader.fired(self.name)
+            return True
         direct = reader.after_call
         if (yield from scanner.literal(self.wrappers)):
             yield from scanner.blanks()

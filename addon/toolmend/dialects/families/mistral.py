@@ -52,4 +52,4 @@ class Mistral(CustomDialect):
         return (yield from read_arguments(reader, lambda: reader.start(self, id_, name), self.closers + self.openers))
 
 
-MISTRAL = Mistral("mistral", ("[TOOL_CALLS]",), closers=("[/TOOL_CALLS]",), offered_only=True)
+MISTRAL = Mistral("mistral", ("[TOOL_CALLS]",), wrappers=("[TOOL_CALLS]",), closers=("[/TOOL_CALLS]",), offered_only=True)

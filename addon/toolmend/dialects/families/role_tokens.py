@@ -137,7 +137,7 @@ class RoleTokens(CustomDialect):
         if token in row.wrappers:
             yield from scanner.literal(row.wrappers)
             follows = yield from scanner.peek()
-            empty = (follows != "<" and (yield from _is_glued(scanner))) if follows else place.glued
+            empty = (follows not in "<[{`" and (yield from _is_glued(scanner))) if follows else place.glued
             if reader.named or not (after_call or empty):
                 reader.named = True
                 return False

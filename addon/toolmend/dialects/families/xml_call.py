@@ -24,6 +24,7 @@ from ...core.tools import Tools
 from ..engine import closers
 from ..engine.closers import read_closer
 from ..engine.dialect import CustomDialect
+from ..engine.envelope import ARGUMENTS, NAMES
 from ..engine.json_body import follow_object
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class XMLCall(CustomDialect):
             if (yield from scanner.peek()) == "{":
                 pieces: list[str] = []
                 whole = yield from follow_object(scanner, ("</",), pieces.append)
-                arguments = "".join(pieces) if whole else None
+                arguments = _unwrapped(reader, name, "".join(pieces)) if whole else None
             else:
                 arguments = yield from self._parameters(reader, name, inner)
             yield from scanner.blanks()
@@ -271,6 +272,17 @@ def _name_in(reader: "MarkupParser", word: str, rest: str) -> str | None:
     if rest:
         return None
     return word if word in offered else prefixed[1] if prefixed and prefixed[1] in offered else None
+
+
+def _unwrapped(reader: "MarkupParser", name: str, text: str) -> str:
+    """The arguments in an envelope of a call of this tool; other text stays as it is."""
+    try:
+        value = json_text.loads(text.encode())
+    except ValueError:
+        return text
+    if reader.tools.fits(name, text) or not isinstance(value, dict) or name not in (value.get(key) for key in NAMES):
+        return text
+    return next((json_text.dumps(value[key]) for key in ARGUMENTS if isinstance(value.get(key), dict)), text)
 
 
 def _plain(text: str) -> str:
