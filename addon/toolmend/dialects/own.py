@@ -94,8 +94,8 @@ class OwnDialect(TagDialect):
             return self.wrapper.end
         return with_tool_name(self.call.end, name)
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         last = found = yield from scanner.literal(self.openers)
         wrapped = False
         for _ in range(MAX_OPENERS):
@@ -106,21 +106,21 @@ class OwnDialect(TagDialect):
                 break
             yield from scanner.blanks()
             found = yield from scanner.literal(self.openers)
-        if last not in self.call.begin or not (wrapped or self.bare or reader.attempts):
+        if last not in self.call.begin or not (wrapped or self.bare or parser.attempts):
             return False
         if self.body == "envelope":
             if last in _BRACKETS:
                 scanner.pos -= len(last)
-            called = yield from read_envelopes(reader, self, self._form())
+            called = yield from read_envelopes(parser, self, self._form())
             if called and not any(end.startswith("}") for end in self.closers):
-                yield from surplus(reader, self.closers + self.openers)
+                yield from surplus(parser, self.closers + self.openers)
             return called
-        name = yield from self._name(reader)
-        if not name or not reader.accepts(self, name):
+        name = yield from self._name(parser)
+        if not name or not parser.accepts(self, name):
             return False
-        called = yield from self._body(reader, name)
+        called = yield from self._body(parser, name)
         if called and wrapped:
-            reader.open_wrapper(self, self.wrapper.end)
+            parser.open_wrapper(self, self.wrapper.end)
         return called
 
     def _form(self) -> EnvelopeForm:
@@ -130,9 +130,9 @@ class OwnDialect(TagDialect):
         form = replace(form, arguments=keys.arguments) if keys.arguments else form
         return replace(form, ids=keys.id) if keys.id else form
 
-    def _name(self, reader: "MarkupParser") -> Reading[str | None]:
+    def _name(self, parser: "MarkupParser") -> Reading[str | None]:
         """Parses the text between the begin tag of a call and its arguments. Returns the tool's name."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         pattern = head(self.pattern, self.call.separator)
         while True:
             text = scanner.text[scanner.pos : scanner.pos + MAX_HEAD]
@@ -144,59 +144,59 @@ class OwnDialect(TagDialect):
                 return None
             yield
 
-    def _body(self, reader: "MarkupParser", name: str) -> Reading[bool]:
+    def _body(self, parser: "MarkupParser", name: str) -> Reading[bool]:
         def commit() -> None:
-            reader.start(self, reader.new_id(), name)
+            parser.start(self, parser.new_id(), name)
 
         ends = with_tool_name(self.call.end, name)
         call = replace(self.call, end=ends)
         match self.body:
             case "json":
-                return (yield from read_arguments(reader, commit, (*ends, *self.wrapper.end, *self.openers)))
+                return (yield from read_arguments(parser, commit, (*ends, *self.wrapper.end, *self.openers)))
             case "parameters" if self.strict:
-                return (yield from self._parameters(reader, name, commit, (*ends, *self.wrapper.end)))
+                return (yield from self._parameters(parser, name, commit, (*ends, *self.wrapper.end)))
             case "parameters":
                 tags = Tags(self.parameter, call, self.wrapper)
-                return (yield from read_parameters(reader, tags, name, commit, _Elements))
+                return (yield from read_parameters(parser, tags, name, commit, _Elements))
             case "attributes":
-                return (yield from self._attributes(reader, name, commit, ends))
+                return (yield from self._attributes(parser, name, commit, ends))
             case "lines":
-                return (yield from self._lines(reader, name, commit, (*ends, *self.wrapper.end, *self.openers)))
+                return (yield from self._lines(parser, name, commit, (*ends, *self.wrapper.end, *self.openers)))
         return False
 
     def _parameters(
-        self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]
+        self, parser: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]
     ) -> Reading[bool]:
         """Parses parameters up to the end tag of the call, without consuming that tag."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         given: dict[str, str] = {}
         while True:
             yield from scanner.blanks()
             if (yield from scanner.ahead(ends)):
                 break
-            key = yield from self._key(reader, name)
+            key = yield from self._key(parser, name)
             if key is None or key in given:
                 return False
-            text = yield from self._value(reader, name, key, ends)
+            text = yield from self._value(parser, name, key, ends)
             if text is None:
                 return False
             given[key] = text
-        return _emit_call(reader, name, given, commit)
+        return _emit_call(parser, name, given, commit)
 
-    def _key(self, reader: "MarkupParser", name: str) -> Reading[str | None]:
+    def _key(self, parser: "MarkupParser", name: str) -> Reading[str | None]:
         """Parses the tag of a declared parameter. Returns its name."""
-        scanner, tag = reader.scanner, self.parameter
+        scanner, tag = parser.scanner, self.parameter
         if not (yield from scanner.literal(tag.begin)):
             return None
         text = yield from scanner.run(tag.characters, MAX_HEAD)
         match = tag.header.fullmatch(text.strip()) if text else None
-        if not match or match["name"] not in reader.tools.properties(name):
+        if not match or match["name"] not in parser.tools.properties(name):
             return None
         return match["name"] if (yield from scanner.literal(tag.separator)) else None
 
-    def _value(self, reader: "MarkupParser", name: str, key: str, ends: tuple[str, ...]) -> Reading[str | None]:
+    def _value(self, parser: "MarkupParser", name: str, key: str, ends: tuple[str, ...]) -> Reading[str | None]:
         """Parses a value and its end tag: the first one that another parameter, or the end of the call, follows (R4)."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         closers = tuple(end.replace("{key}", key) for end in self.parameter.end)
         begin = scanner.pos - scanner.start
         firsts = {closer[0] for closer in closers}
@@ -214,17 +214,17 @@ class OwnDialect(TagDialect):
             if (yield from scanner.literal(closers)):
                 after = scanner.pos - scanner.start
                 yield from scanner.blanks()
-                follows = bool((yield from scanner.ahead(ends))) or (yield from self._key(reader, name)) is not None
+                follows = bool((yield from scanner.ahead(ends))) or (yield from self._key(parser, name)) is not None
                 if follows:
                     scanner.pos = scanner.start + after
                     return _trimmed(scanner.text[scanner.start + begin : scanner.start + end])
             scanner.pos = scanner.start + end + 1
 
     def _attributes(
-        self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]
+        self, parser: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]
     ) -> Reading[bool]:
         """Parses `key="value"` up to the end of the tag, without consuming that end."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         given: dict[str, str] = {}
         while True:
             back = scanner.pos - scanner.start
@@ -242,12 +242,12 @@ class OwnDialect(TagDialect):
             if scanner.ended or len(scanner.text) - scanner.pos > MAX_VALUE:
                 return False
             yield
-        return _emit_call(reader, name, given, commit)
+        return _emit_call(parser, name, given, commit)
 
-    def _lines(self, reader: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]) -> Reading[bool]:
+    def _lines(self, parser: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]) -> Reading[bool]:
         """Parses `key: value`, one or more lines each, up to the end tag, which is not consumed, or up to an empty line."""
-        scanner = reader.scanner
-        known = {key.casefold(): key for key in reader.tools.properties(name)}
+        scanner = parser.scanner
+        known = {key.casefold(): key for key in parser.tools.properties(name)}
         given: dict[str, list[str]] = {}
         key = None
         while True:
@@ -257,7 +257,7 @@ class OwnDialect(TagDialect):
             scanner.pos = scanner.start + back
             if ended:
                 break
-            line = yield from _line(reader)
+            line = yield from _line(parser)
             if line is None:
                 break
             found = self._key_of(line, known)
@@ -272,7 +272,7 @@ class OwnDialect(TagDialect):
                     break
             else:
                 given[key].append(line)
-        return _emit_call(reader, name, {key: "\n".join(lines).rstrip("\n") for key, lines in given.items()}, commit)
+        return _emit_call(parser, name, {key: "\n".join(lines).rstrip("\n") for key, lines in given.items()}, commit)
 
     def _key_of(self, line: str, known: dict[str, str]) -> tuple[str, str] | None:
         """The declared parameter at the beginning of a line, and the text after it."""
@@ -301,9 +301,9 @@ class _Elements(Values):
         return whole
 
 
-def _line(reader: "MarkupParser") -> Reading[str | None]:
+def _line(parser: "MarkupParser") -> Reading[str | None]:
     """Parses a line; None at the end of the text, or if the line is too long."""
-    scanner = reader.scanner
+    scanner = parser.scanner
     begin = scanner.pos - scanner.start
     while True:
         end = scanner.text.find("\n", scanner.pos)
@@ -319,15 +319,15 @@ def _line(reader: "MarkupParser") -> Reading[str | None]:
     return scanner.text[at : end if end >= 0 else len(scanner.text)].removesuffix("\r")
 
 
-def _emit_call(reader: "MarkupParser", name: str, given: dict[str, str], commit: Callable[[], None]) -> bool:
+def _emit_call(parser: "MarkupParser", name: str, given: dict[str, str], commit: Callable[[], None]) -> bool:
     """Emits a call whose values are texts, converted to the types of the tool's schema."""
-    schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
+    schema, properties = parser.tools.schemas.get(name, {}), parser.tools.properties(name)
     texts = (
         f"{json_text.quote(key)}: {to_json(text, types_of(properties.get(key), schema))}" for key, text in given.items()
     )
     commit()
-    reader.arguments("{" + ", ".join(texts) + "}")
-    reader.end()
+    parser.arguments("{" + ", ".join(texts) + "}")
+    parser.end()
     return True
 
 

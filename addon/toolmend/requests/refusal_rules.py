@@ -55,15 +55,15 @@ type MakeRemedy = Callable[[re.Match[str], RefusedRequest], Remedy | None]
 
 
 def _facts(path: str, *edits: str, once: bool = False, **facts: Any) -> MakeRemedy:
-    return lambda _found, _asked: Remedy(path, edits, facts, once)
+    return lambda _found, _refused: Remedy(path, edits, facts, once)
 
 
 def _kept(rule: str, **facts: Any) -> MakeRemedy:
     """The messages keep a rule: of message_rules.py in the client's own API, else by the facts."""
 
-    def remedy(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
-        path = "input" if asked.api == "responses" else "messages"
-        return Remedy(f"{path}: {rule}", asked.same(f"{path}: {rule}"), facts)
+    def remedy(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
+        path = "input" if refused.api == "responses" else "messages"
+        return Remedy(f"{path}: {rule}", refused.same(f"{path}: {rule}"), facts)
 
     return remedy
 
@@ -71,8 +71,8 @@ def _kept(rule: str, **facts: Any) -> MakeRemedy:
 def _images(rule: str) -> MakeRemedy:
     """Images are too many or too large: the newest, or those that are small enough, stay."""
 
-    def remedy(found: re.Match[str], asked: RefusedRequest) -> Remedy:
-        path = "input" if asked.api == "responses" else "messages"
+    def remedy(found: re.Match[str], refused: RefusedRequest) -> Remedy:
+        path = "input" if refused.api == "responses" else "messages"
         return Remedy(f"{path}: {rule}", (f"{path}: {rule}_{found['n']}",))
 
     return remedy
@@ -85,11 +85,11 @@ _SCHEMA = {"chat": "tools[].function.parameters", "messages": "tools[].input_sch
 def rule(name: str) -> MakeRemedy:
     """A remedy that applies rules of schemas.py; `name`: the rules, separated by spaces."""
 
-    def remedy(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
-        rules = asked.quirks.schema_rules
+    def remedy(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
+        rules = refused.quirks.schema_rules
         more = tuple(rule for rule in ("valid", *name.split()) if rule not in rules)
-        path = _SCHEMA[asked.api]
-        return Remedy(path, asked.same(f"{path} ~ {' '.join(('valid', *name.split()))}"), {"schema_rules": (*rules, *more)})
+        path = _SCHEMA[refused.api]
+        return Remedy(path, refused.same(f"{path} ~ {' '.join(('valid', *name.split()))}"), {"schema_rules": (*rules, *more)})
 
     return remedy
 
@@ -114,45 +114,46 @@ _FORMAT = {
 """The paths of the response format's schema."""
 
 
-def keyword(name: str, asked: RefusedRequest, *, of_format: bool = False) -> Remedy:
+def keyword(name: str, refused: RefusedRequest, *, of_format: bool = False) -> Remedy:
     """The remedy for an unknown keyword in the schemas of tools, or in that of the response format (`of_format`)."""
     if of_format:
-        path = _FORMAT[asked.api]
+        path = _FORMAT[refused.api]
         return Remedy(f"{path}.{name}", (f"{path} ~ -{name}",))
     if name in _OF_KEYWORD:
-        return rule(_OF_KEYWORD[name])(_NONE, asked)  # type: ignore[return-value]
-    lacks = tuple(dict.fromkeys((*asked.quirks.schema_lacks, name)))
-    return Remedy(f"schema.{name}", asked.same(f"{_SCHEMA[asked.api]} ~ -{name}"), {"schema_lacks": lacks})
+        return rule(_OF_KEYWORD[name])(_NONE, refused)  # type: ignore[return-value]
+    lacks = tuple(dict.fromkeys((*refused.quirks.schema_lacks, name)))
+    return Remedy(f"schema.{name}", refused.same(f"{_SCHEMA[refused.api]} ~ -{name}"), {"schema_lacks": lacks})
 
 
 _NONE: Any = None
 
 
-def _kind(found: re.Match[str], asked: RefusedRequest) -> Remedy:
+def _kind(found: re.Match[str], refused: RefusedRequest) -> Remedy:
     """A refused kind of `thinking`; the text may name the accepted ones."""
-    refused, accepted = found["kind"].lower(), [word for word in (found.groupdict().get("right") or "").lower().split() if word]
-    known = [kind for kind in asked.quirks.thinking_kinds if kind != refused]
+    kind, accepted = found["kind"].lower(), (found.groupdict().get("right") or "").lower().split()
+    known = [other for other in refused.quirks.thinking_kinds if other != kind]
     kinds = tuple(dict.fromkeys([*accepted, *known])) if set(accepted) <= _KINDS else tuple(known)
-    edits = asked.same("thinking")
-    facts = {"thinking_kinds": kinds, "display": "adaptive" in kinds} if asked.api == "messages" else {}
+    edits = refused.same("thinking")
+    facts = {"thinking_kinds": kinds, "display": "adaptive" in kinds} if refused.api == "messages" else {}
     return Remedy("thinking.type", edits, facts)
 
 
-def thinking_kinds(words: Sequence[str], asked: RefusedRequest) -> Remedy | None:
+def thinking_kinds(words: Sequence[str], refused: RefusedRequest) -> Remedy | None:
     """The remedy from the accepted kinds of `thinking`."""
     kinds = tuple(word for word in words if word in _KINDS)
-    facts = {"thinking_kinds": kinds, "display": "adaptive" in kinds} if asked.api == "messages" else {}
-    return Remedy("thinking.type", ("thinking",) if not facts else asked.same("thinking"), facts) if kinds else None
+    facts = {"thinking_kinds": kinds, "display": "adaptive" in kinds} if refused.api == "messages" else {}
+    return Remedy("thinking.type", ("thinking",) if not facts else refused.same("thinking"), facts) if kinds else None
 
 
 _KINDS = frozenset({"enabled", "adaptive", "disabled", "between_tools"})
 
 
-def _forced(found: re.Match[str], asked: RefusedRequest) -> Remedy:  # noqa: ARG001
+def _forced(found: re.Match[str], refused: RefusedRequest) -> Remedy:  # noqa: ARG001
     """A forced tool while the model thinks."""
-    quirks = asked.quirks
-    off = {"forced_choice": "unless_thinking"} if asked.api == "messages" or quirks.thinking in _SWITCHES else {}
-    return Remedy("tool_choice", asked.same(asked.free_choice), off or {"forced_choice": "never"}, once=not asked.translated)
+    quirks = refused.quirks
+    has_switch = refused.api == "messages" or quirks.thinking in _SWITCHES
+    facts = {"forced_choice": "unless_thinking" if has_switch else "never"}
+    return Remedy("tool_choice", refused.same(refused.free_choice), facts, once=not refused.translated)
 
 
 _SWITCHES = ("thinking", "enable_thinking", "reasoning", "reasoning_switch", "template")
@@ -169,20 +170,20 @@ _STRICT = ("response_format.json_schema.strict", "text.format.strict")
 def _while_thinking(path: str, thinking: str, **facts: Any) -> MakeRemedy:
     """An option that excludes thinking, at a host whose switch for thinking follows from the text."""
     known = {"thinking": thinking, "thinks": True, **facts}
-    return lambda _found, asked: Remedy(path, asked.same(*_OFF[thinking]), known, once=not asked.translated)
+    return lambda _found, refused: Remedy(path, refused.same(*_OFF[thinking]), known, once=not refused.translated)
 
 
-def strictly(found: re.Match[str], asked: RefusedRequest) -> Remedy:
+def strictly(found: re.Match[str], refused: RefusedRequest) -> Remedy:
     """A strict tool or a response format that exceeds what the upstream supports."""
     of_format = found is not None and re.search(r"response_format|text\.format", found.string)
-    if of_format and (path := next((path for path in _STRICT if at(asked.request, path)), "")):
+    if of_format and (path := next((path for path in _STRICT if at(refused.request, path)), "")):
         return Remedy(path, (f"{path} = false",))
-    strict = any(at(asked.request, path) for path in ("tools[].strict", "tools[].function.strict"))
+    strict = any(at(refused.request, path) for path in ("tools[].strict", "tools[].function.strict"))
     if strict:
-        path = "tools[].function.strict" if asked.api == "chat" else "tools[].strict"
+        path = "tools[].function.strict" if refused.api == "chat" else "tools[].strict"
         return Remedy(path, (path,), {"strict": False})
-    form = {"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}.get(asked.api, "")
-    return Remedy(form, asked.same(form), {"json_schema": False})
+    form = {"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}.get(refused.api, "")
+    return Remedy(form, refused.same(form), {"json_schema": False})
 
 
 _UNFIT = re.compile(
@@ -190,68 +191,68 @@ _UNFIT = re.compile(
 )
 
 
-def _schema(found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+def _schema(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     """A refused schema of a tool: because of one keyword, or of its form."""
     unfit = _UNFIT.search(found.string)
     word = (unfit["word"] or "pattern") if unfit else ""
-    return keyword(word, asked) if word in OPTIONAL else rule("items refs root")(found, asked)
+    return keyword(word, refused) if word in OPTIONAL else rule("items refs root")(found, refused)
 
 
-def no_schema(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
+def no_schema(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
     """A response format with a schema, where the upstream supports none."""
-    edits = asked.same("response_format")
+    edits = refused.same("response_format")
     return Remedy("response_format.type", edits, {"json_schema": False, "json_word": True})
 
 
-def _with_tools(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
+def _with_tools(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
     """Effort together with tools at Chat Completions; if the request has no effort, the refused one is the model's default."""
-    if "reasoning_effort" in asked.request and "none" not in asked.quirks.efforts:
-        return Remedy("reasoning_effort", asked.same("reasoning_effort"), {"effort_with_tools": "omit"})
-    edits = asked.same('reasoning_effort = "none"')
-    return Remedy("reasoning_effort", edits, {"effort_with_tools": "none"}, once=not asked.translated)
+    if "reasoning_effort" in refused.request and "none" not in refused.quirks.efforts:
+        return Remedy("reasoning_effort", refused.same("reasoning_effort"), {"effort_with_tools": "omit"})
+    edits = refused.same('reasoning_effort = "none"')
+    return Remedy("reasoning_effort", edits, {"effort_with_tools": "none"}, once=not refused.translated)
 
 
-def _either_switch(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
-    path = "reasoning_effort" if asked.quirks.thinking in ("thinking", "enable_thinking", "template") else "thinking"
+def _either_switch(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
+    path = "reasoning_effort" if refused.quirks.thinking in ("thinking", "enable_thinking", "template") else "thinking"
     return Remedy(path, (path,))
 
 
-def _roles(_found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+def _roles(_found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     """An unknown role: `developer` becomes `system`, or `system` becomes `developer`."""
-    roles = {at(entry, "role") for entry in (at(asked.request, "messages") or at(asked.request, "input") or [])[:MAX_ENTRIES]}
-    where = "input[].role" if asked.api == "responses" else "messages[].role"
+    roles = {at(entry, "role") for entry in (at(refused.request, "messages") or at(refused.request, "input") or [])[:MAX_ENTRIES]}
+    where = "input[].role" if refused.api == "responses" else "messages[].role"
     if "developer" in roles:
         return Remedy(where, (f"{where} in system user assistant tool",), {"developer": ""})
-    if "system" in roles and asked.api == "messages":
+    if "system" in roles and refused.api == "messages":
         return Remedy(where, (), {"system_inside": False})
     return Remedy(where, (f"{where} in developer user assistant tool",), {"developer": "only"}) if "system" in roles else None
 
 
-def _thoughts(_found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+def _thoughts(_found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     """Reasoning of earlier turns that the upstream does not accept: removed from this request only."""
-    match asked.api:
+    match refused.api:
         case "messages":
             return Remedy("messages[].content", ("messages[].content - redacted_thinking thinking",), once=True)
         case "responses":
             return Remedy("input", ("input - reasoning",), once=True)
     paths = [f"messages[].{name}" for name in ("reasoning_content", "reasoning", "reasoning_details")]
-    found = tuple(path for path in paths if at(asked.request, path) is not None)
+    found = tuple(path for path in paths if at(refused.request, path) is not None)
     return Remedy(found[0], found, once=True) if found else None
 
 
-def _budget(_found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
-    limit = at(asked.request, "max_tokens")
+def _budget(_found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
+    limit = at(refused.request, "max_tokens")
     if not isinstance(limit, int) or limit <= 1024:
         return Remedy("thinking", ("thinking",), once=True)
     return Remedy("thinking.budget_tokens", (f"thinking.budget_tokens <= {limit - 1}",), once=True)
 
 
-def _needed(found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+def _needed(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     """`Stream must be set to true`, for fields that are known to be boolean."""
     name = found["name"].lower()
     if name not in ("store", "stream", "enable_thinking", "parallel_tool_calls", "logprobs", "background"):
         return None
-    if name == "stream" and not asked.translated:
+    if name == "stream" and not refused.translated:
         return None  # the client expects a JSON response
     return Remedy(name, (f"{name} = {found['value'].lower()}",))
 
@@ -260,21 +261,21 @@ _STYLES = (("{9}", "mistral"), ("functions", "kimi"), ("{1,40}", "40"), ("{1,64}
 """Part of a pattern for ids → the row of tool_ids.STYLES that fits it."""
 
 
-def _pattern(found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+def _pattern(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     """Call ids that do not match the upstream's pattern. Tool names always match, and property names have a rule."""
-    style = next((name for sign, name in _STYLES if sign in found[0]), "messages" if asked.api == "messages" else "")
-    return Remedy("tools[].id", (), {"tool_id": style}) if asked.translated and style else None
+    style = next((name for sign, name in _STYLES if sign in found[0]), "messages" if refused.api == "messages" else "")
+    return Remedy("tools[].id", (), {"tool_id": style}) if refused.translated and style else None
 
 
-def _betas(found: re.Match[str], asked: RefusedRequest) -> Remedy | None:
+def _betas(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     """Values of the header `anthropic-beta`; all of them if the text names none."""
     words = re.findall(r"[`'\"]([\w.-]{1,80})[`'\"]", found.groupdict().get("list") or "") or ["*"]
-    return Remedy("anthropic-beta", (), {"refuses_betas": tuple(dict.fromkeys((*asked.quirks.refuses_betas, *words[:20])))})
+    return Remedy("anthropic-beta", (), {"refuses_betas": tuple(dict.fromkeys((*refused.quirks.refuses_betas, *words[:20])))})
 
 
-def _temperature(_found: re.Match[str], asked: RefusedRequest) -> Remedy:
+def _temperature(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
     """Sampling options, which the model no longer accepts."""
-    names = [name for name in ("temperature", "top_p", "top_k") if name in asked.request]
+    names = [name for name in ("temperature", "top_p", "top_k") if name in refused.request]
     return Remedy("temperature", tuple(names), {"sampling": "none"})
 
 
@@ -326,7 +327,7 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
     (
         "messages",
         r"tool_choice.{0,60}are not supported for this model|tool_choice.{0,40}not supported for this model",
-        lambda _found, asked: Remedy("tool_choice", asked.same(asked.free_choice), {"forced_choice": "never"}),
+        lambda _found, refused: Remedy("tool_choice", refused.same(refused.free_choice), {"forced_choice": "never"}),
     ),
     ("chat messages", r"thinking may not be enabled when tool_choice forces|tool_choice.{0,80}forces? tool use", _forced),
     (
@@ -474,7 +475,7 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
     (
         "chat",
         r"tools\W{0,2} (?:is|are) incompatible with \W{0,2}response_format|json mode cannot be combined with tool",
-        lambda _found, asked: Remedy("response_format", asked.same("response_format"), {"json_with_tools": False}),
+        lambda _found, refused: Remedy("response_format", refused.same("response_format"), {"json_with_tools": False}),
     ),
     (
         "chat",

@@ -29,7 +29,7 @@ from .schemas import OPTIONAL
 MAX_REMEDIES = 8
 
 
-def remedies(status: int, body: bytes, asked: RefusedRequest) -> tuple[Remedy, ...]:
+def remedies(status: int, body: bytes, refused: RefusedRequest) -> tuple[Remedy, ...]:
     """The remedies for a refusal; empty if it names nothing that can be changed."""
     if status not in STATUSES or len(body) > MAX_BODY or not body.strip():
         return ()
@@ -38,17 +38,17 @@ def remedies(status: int, body: bytes, asked: RefusedRequest) -> tuple[Remedy, .
         return ()
     known: dict[str, Remedy] = {}
     for problem in found:
-        for remedy in _remedies(problem, asked):
+        for remedy in _remedies(problem, refused):
             known.setdefault(remedy.path, remedy)
     return tuple(islice(known.values(), MAX_REMEDIES))
 
 
-def shown_text(body: bytes, asked: RefusedRequest) -> str:
+def shown_text(body: bytes, refused: RefusedRequest) -> str:
     """The upstream's error text for the user, without quoted values, which may be the user's data."""
     if len(body) > MAX_BODY:
         return ""
     texts = dict.fromkeys(problem.text for problem in problems(body) if problem.text)
-    return " ".join(_without_values("; ".join(texts)[:MAX_WORDS], asked.places).split())[:MAX_SHOWN]
+    return " ".join(_without_values("; ".join(texts)[:MAX_WORDS], refused.places).split())[:MAX_SHOWN]
 
 
 _NEVER = re.compile(
@@ -62,18 +62,18 @@ _NEVER = re.compile(
 """Refusals that no allowed change of the request resolves."""
 
 
-def _remedies(problem: Problem, asked: RefusedRequest) -> Iterator[Remedy]:
+def _remedies(problem: Problem, refused: RefusedRequest) -> Iterator[Remedy]:
     text = f"{problem.place}: {problem.text} {problem.code}" if problem.place else f"{problem.text} {problem.code}"
     for apis, pattern, make in COMPILED:
-        if asked.api in apis and (found := pattern.search(text)) and (remedy := _allowed(make(found, asked))):
+        if refused.api in apis and (found := pattern.search(text)) and (remedy := _allowed(make(found, refused))):
             yield remedy
             return
-    problem = replace(problem, text=_with_field_names(problem.text, asked.request))
+    problem = replace(problem, text=_with_field_names(problem.text, refused.request))
     for find in (_keyword, _renamed, _enumeration, _limits):
-        if remedy := _allowed(find(problem, asked)):
+        if remedy := _allowed(find(problem, refused)):
             yield remedy
             return
-    yield from filter(None, map(_allowed, _dropped(problem, asked)))
+    yield from filter(None, map(_allowed, _dropped(problem, refused)))
 
 
 _EFFORT = re.compile(r"\b(?:reasoning|think(?:ing)?)[ _](?:effort|level|value)\b", re.IGNORECASE)
@@ -107,17 +107,17 @@ _IN_SCHEMA = re.compile(r"parameters|schema", re.IGNORECASE)
 _OF_FORMAT = re.compile(r"output_config|response_format|text\.format|\bformat\.")
 
 
-def _keyword(problem: Problem, asked: RefusedRequest) -> Remedy | None:
+def _keyword(problem: Problem, refused: RefusedRequest) -> Remedy | None:
     """An unknown keyword of JSON Schema."""
     found = _KEYWORD.search(problem.text)
     if not (found and _IN_SCHEMA.search(f"{problem.place} {problem.text}")):
         return None
     name = next(filter(None, found.groups()))
     if name == "type":  # refused together with a union
-        return rule("root moonshot")(found, asked)
+        return rule("root moonshot")(found, refused)
     of_format = _OF_FORMAT.search(f"{problem.place} {problem.text}") is not None
     return (
-        keyword(name, asked, of_format=of_format)
+        keyword(name, refused, of_format=of_format)
         if name in OPTIONAL or name in ("$ref", "$defs", "anyOf", "oneOf", "allOf")
         else None
     )
@@ -181,15 +181,15 @@ _AT = re.compile(r"(?:at|for|in) '(?P<at>[\w.\[\]/]+)'|^\W*'(?P<b>[\w.\[\]]+)' ?
 _WORD = re.compile(r"(?<!: )(?<![\w.])[A-Za-z_][\w.]*")
 
 
-def _renamed(problem: Problem, asked: RefusedRequest) -> Remedy | None:
+def _renamed(problem: Problem, refused: RefusedRequest) -> Remedy | None:
     moved, instead = _MOVED.search(problem.text), _INSTEAD.search(problem.text)
     target = moved["p"] if moved else (instead["p"] or instead["q"]) if instead else ""
     if target not in _TARGETS:
         return None
-    old = next((path for path in _named(problem, asked) if path != target and path.split(".")[0] not in KEPT), "")
+    old = next((path for path in _named(problem, refused) if path != target and path.split(".")[0] not in KEPT), "")
     last = target.rpartition(".")[2]
-    old = old or next((path for path in (f"reasoning_{last}", last, "response_format") if path in asked.request), "")
-    if not old or target in asked.request or "[]" in old or "." in old:
+    old = old or next((path for path in (f"reasoning_{last}", last, "response_format") if path in refused.request), "")
+    if not old or target in refused.request or "[]" in old or "." in old:
         return None
     return Remedy(old, (text_of(Edit(old, "rename", target)),))
 
@@ -207,7 +207,7 @@ _LOOSE = re.compile(r"[A-Za-z][\w.-]{0,31}")
 _ONLY_DEFAULT = re.compile(r"only the default|only \S+ is (?:allowed|supported)", re.IGNORECASE)
 
 
-def _enumeration(problem: Problem, asked: RefusedRequest) -> Remedy | None:
+def _enumeration(problem: Problem, refused: RefusedRequest) -> Remedy | None:
     """A value that is not one of the words the text lists."""
     if _ONLY_DEFAULT.search(problem.text):
         return None
@@ -220,8 +220,8 @@ def _enumeration(problem: Problem, asked: RefusedRequest) -> Remedy | None:
     if not listed and re.match(r"(?:[\w-]+, )+", found["list"]):
         listed = [word for word in _LOOSE.findall(found["list"].split(".")[0]) if word not in ("or", "and")]
     words = tuple(dict.fromkeys(listed))[:20]
-    for path in _named(problem, asked, by_value=True) or _valued(problem.text[: found.start("list")], asked.request):
-        given = at(asked.request, path)
+    for path in _named(problem, refused, by_value=True) or _valued(problem.text[: found.start("list")], refused.request):
+        given = at(refused.request, path)
         if not isinstance(given, str) or given in words or not words:
             continue
         if path in ("reasoning_effort", "reasoning.effort", "output_config.effort"):
@@ -229,12 +229,12 @@ def _enumeration(problem: Problem, asked: RefusedRequest) -> Remedy | None:
             if not words:
                 return Remedy(path, (path,), {"efforts": ()})
         if path.startswith("tool_choice"):
-            return _without(path, asked)
+            return _without(path, refused)
         edit = Edit(path, "one_of", words)
         if path == "response_format.type":
-            return no_schema(found, asked)
+            return no_schema(found, refused)
         if path == "thinking.type":
-            return thinking_kinds(words, asked)
+            return thinking_kinds(words, refused)
         return Remedy(path, (text_of(edit),)) if edit.allowed else None
     return None
 
@@ -280,10 +280,10 @@ _LENGTH = re.compile(
 )
 
 
-def _limits(problem: Problem, asked: RefusedRequest) -> Remedy | None:
+def _limits(problem: Problem, refused: RefusedRequest) -> Remedy | None:
     """A number out of range, or a list or text that is too long."""
-    for path in _named(problem, asked, by_value=True):
-        given = at(asked.request, path)
+    for path in _named(problem, refused, by_value=True):
+        given = at(refused.request, path)
         if isinstance(given, list | str) and (found := _LENGTH.search(problem.text)):
             limit = int(_number(found))
             edit = Edit(path, "cut", limit)
@@ -327,31 +327,31 @@ _FORBIDDEN = re.compile(
 )
 
 
-def _dropped(problem: Problem, asked: RefusedRequest) -> Iterator[Remedy]:
+def _dropped(problem: Problem, refused: RefusedRequest) -> Iterator[Remedy]:
     """Fields that are refused with any value."""
     if not _FORBIDDEN.search(f"{problem.text} {problem.code}"):
         return
-    for path in _named(problem, asked):
-        if remedy := _without(path, asked):
+    for path in _named(problem, refused):
+        if remedy := _without(path, refused):
             yield remedy
 
 
-def _without(path: str, asked: RefusedRequest) -> Remedy | None:
+def _without(path: str, refused: RefusedRequest) -> Remedy | None:
     """The remedy that removes the value at a path, or replaces it where it may not be removed."""
     names = [name for name in path.replace("[]", ".[]").split(".") if name]
     root, last = names[0], names[-1]
     inside = [index for index, name in enumerate(names[:-1]) if name in SCHEMAS]
     if inside and root in ("tools", "response_format", "text", "output_config"):
         if last in OPTIONAL:
-            return keyword(last, asked, of_format=root != "tools")
-        return rule("items refs root")(_NOTHING, asked) if root == "tools" else strictly(_NOTHING, asked)
+            return keyword(last, refused, of_format=root != "tools")
+        return rule("items refs root")(_NOTHING, refused) if root == "tools" else strictly(_NOTHING, refused)
     if root == "tool_choice":
-        return Remedy("tool_choice", (asked.free_choice,), once=True)  # the refusal may concern only this tool
+        return Remedy("tool_choice", (refused.free_choice,), once=True)  # the refusal may concern only this tool
     if root == "response_format" and len(names) > 1 and last not in ("strict", "description"):
-        return no_schema(_NOTHING, asked)
+        return no_schema(_NOTHING, refused)
     if root not in KEPT and last in ("type", "name", "effort", "format") and len(names) > 1 and root != "output_config":
         path = ".".join(names[:-1]) if root != "reasoning" or last != "effort" else path
-    if path in ("max_tokens", "stream") and (asked.api == "messages" or path == "stream"):
+    if path in ("max_tokens", "stream") and (refused.api == "messages" or path == "stream"):
         return None
     edit = Edit(path)
     return Remedy(path, (text_of(edit),), _FACTS.get(path, {})) if edit.allowed else None
@@ -370,7 +370,7 @@ _FACTS: Mapping[str, Mapping[str, Any]] = {
 """Facts that are equivalent to dropping a field."""
 
 
-def _named(problem: Problem, asked: RefusedRequest, *, by_value: bool = False) -> list[str]:
+def _named(problem: Problem, refused: RefusedRequest, *, by_value: bool = False) -> list[str]:
     """The paths in the request that a problem names: in its `place`, at the start of its text, or quoted.
 
     `by_value`: returns all of them, so that the caller selects one by its value.
@@ -378,8 +378,8 @@ def _named(problem: Problem, asked: RefusedRequest, *, by_value: bool = False) -
     text, found = problem.text, list[str]()
     listed = _LISTED.search(text)
     if problem.place:
-        path = asked.places.located(problem.place).removesuffix("[]")
-        if path and not by_value and not listed and _without(path, asked):
+        path = refused.places.located(problem.place).removesuffix("[]")
+        if path and not by_value and not listed and _without(path, refused):
             return [path]
         found.append(path)
     if listed:
@@ -387,19 +387,19 @@ def _named(problem: Problem, asked: RefusedRequest, *, by_value: bool = False) -
         names = [name for name in _WORD.findall(listed["list"]) if name not in ("and", "or")]
         if "schema" in listed[0].lower():
             return [f"tools[].parameters.{name}" for name in names]
-        found += [asked.places.located(f"{(where['at'] or where['b']) + '.' if where else ''}{name}") for name in names]
+        found += [refused.places.located(f"{(where['at'] or where['b']) + '.' if where else ''}{name}") for name in names]
     for pattern in _DROPPED:
         for match in islice(pattern.finditer(text), MAX_REMEDIES):
             where = _AT.search(text)
-            inside = asked.places.located(f"{where['at'] or where['b']}.{match['p']}") if where else ""
-            found.append(inside or asked.places.located(match["p"]))
-        if not by_value and any(path and _without(path, asked) for path in found):
+            inside = refused.places.located(f"{where['at'] or where['b']}.{match['p']}") if where else ""
+            found.append(inside or refused.places.located(match["p"]))
+        if not by_value and any(path and _without(path, refused) for path in found):
             break
-    if by_value or not any(path and _without(path, asked) for path in found):
+    if by_value or not any(path and _without(path, refused) for path in found):
         head = re.match(rf"\W*{_P}{Q}(?: ->|:| )", text)
-        if head and ("." in head["p"] or "_" in head["p"] or head["p"] in asked.request):
-            found.append(asked.places.located(head["p"]))
-        found += _quoted(text, asked.places)
+        if head and ("." in head["p"] or "_" in head["p"] or head["p"] in refused.request):
+            found.append(refused.places.located(head["p"]))
+        found += _quoted(text, refused.places)
     return [path for path in dict.fromkeys(one.removesuffix("[]") for one in found) if path]
 
 

@@ -60,10 +60,10 @@ class Dialect(Protocol):
     def in_reasoning(self) -> InReasoning:
         """What the markup is in reasoning: a call; a call unless the answer continues after it (R14, "doubtful"); never one."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        """Parses a call that may begin at `reader.scanner.pos`, and returns whether there was one.
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        """Parses a call that may begin at `parser.scanner.pos`, and returns whether there was one.
 
-        A call has been emitted with `reader.start`, `arguments` and `end` or `break_off`. If there was none, nothing has been
+        A call has been emitted with `parser.start`, `arguments` and `end` or `break_off`. If there was none, nothing has been
         emitted, and the scanner's position has no meaning.
         """
 

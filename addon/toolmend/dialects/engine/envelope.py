@@ -106,74 +106,74 @@ class _Envelope:
     depth: int = 0  # nested objects that are being parsed
 
 
-def read_envelopes(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm) -> Reading[bool]:
+def read_envelopes(parser: "MarkupParser", dialect: "Dialect", form: EnvelopeForm) -> Reading[bool]:
     """Parses an envelope or an array of envelopes at the scanner's position. Returns whether there was a call."""
-    scanner = reader.scanner
+    scanner = parser.scanner
     yield from scanner.blanks()
     in_array = bool((yield from scanner.literal(("[",))))
     called = False
     while True:
         back = scanner.pos - scanner.start
         yield from scanner.run(_SEPARATORS, 4096)
-        if (yield from scanner.peek()) != "{" or not (yield from _read_envelope(reader, dialect, form)):
+        if (yield from scanner.peek()) != "{" or not (yield from _read_envelope(parser, dialect, form)):
             scanner.pos = scanner.start + back
             break
         called = True
-        yield from surplus(reader, (*form.ends, *_NEXT))
+        yield from surplus(parser, (*form.ends, *_NEXT))
     if called and in_array:
-        yield from _end_array(reader, form)
+        yield from _end_array(parser, form)
     return called
 
 
-def _end_array(reader: "MarkupParser", form: EnvelopeForm) -> Reading[None]:
+def _end_array(parser: "MarkupParser", form: EnvelopeForm) -> Reading[None]:
     """Drops the bracket that ends an array, and a second one at the end of the text, or a comma before a cut-off end."""
-    scanner = reader.scanner
+    scanner = parser.scanner
     back = scanner.pos - scanner.start
     yield from scanner.blanks()
     if (yield from scanner.literal(("]",))):
-        reader.drop_markup()
+        parser.drop_markup()
         back = scanner.pos - scanner.start  # 0, except in an attempt, which drops nothing
         yield from scanner.blanks()
         yield from scanner.literal(("]",))
     else:
         yield from scanner.run(_SEPARATORS, 4096)
-        if (yield from scanner.peek()) == "{" and (yield from _is_piece(reader, form)):
+        if (yield from scanner.peek()) == "{" and (yield from _is_piece(parser, form)):
             scanner.pos = len(scanner.text)
     if (yield from scanner.peek()) and not (yield from scanner.ahead(form.ends)):
         scanner.pos = scanner.start + back
     else:
-        reader.drop_markup()
+        parser.drop_markup()
 
 
-def _is_piece(reader: "MarkupParser", form: EnvelopeForm) -> Reading[bool]:
+def _is_piece(parser: "MarkupParser", form: EnvelopeForm) -> Reading[bool]:
     """Whether the rest of the text is the beginning of an envelope that was cut off before its call could begin."""
-    scanner = reader.scanner
+    scanner = parser.scanner
     begin = scanner.pos - scanner.start
-    whole = yield from _follow(reader, form, lambda _: None)
+    whole = yield from _follow(parser, form, lambda _: None)
     size = len(scanner.text) - scanner.start - begin
     is_piece = not whole and scanner.ended and scanner.pos == len(scanner.text) and size <= MAX_PIECE
     scanner.pos = scanner.start + begin
     return is_piece
 
 
-def _read_envelope(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm) -> Reading[bool]:
+def _read_envelope(parser: "MarkupParser", dialect: "Dialect", form: EnvelopeForm) -> Reading[bool]:
     envelope = _Envelope()
-    closed = yield from _read_members(reader, dialect, form, envelope)
+    closed = yield from _read_members(parser, dialect, form, envelope)
     if envelope.called:
         if closed:
-            reader.drop_markup()
+            parser.drop_markup()
         return True
     if envelope.wrong or envelope.name is None or (envelope.arguments is None and (form.strict or not closed)):
         return False
-    reader.start(dialect, _id(reader, envelope), envelope.name)
-    reader.arguments(envelope.arguments or _declared(reader, envelope))
-    reader.end()
+    parser.start(dialect, _id(parser, envelope), envelope.name)
+    parser.arguments(envelope.arguments or _declared(parser, envelope))
+    parser.end()
     return True
 
 
-def _read_members(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm, envelope: _Envelope) -> Reading[bool]:
+def _read_members(parser: "MarkupParser", dialect: "Dialect", form: EnvelopeForm, envelope: _Envelope) -> Reading[bool]:
     """Parses an object's members. Returns whether the closing brace was there."""
-    scanner = reader.scanner
+    scanner = parser.scanner
     scanner.pos += 1
     if not form.strict:
         yield from scanner.literal(("{",))  # as a template doubles it
@@ -191,7 +191,7 @@ def _read_members(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm
         if key is not None:
             yield from scanner.blanks()
         if key is None or not (yield from scanner.literal((":",))):
-            if not form.strict and key and (yield from _named_as_a_tag(reader, dialect, envelope, key)):
+            if not form.strict and key and (yield from _named_as_a_tag(parser, dialect, envelope, key)):
                 continue
             scanner.pos = scanner.start + (offset if not envelope.called else envelope.end)
             return False
@@ -200,101 +200,101 @@ def _read_members(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm
         envelope.first = False
         if not envelope.wrong:
             yield from scanner.blanks()
-            yield from _read_member(reader, dialect, form, envelope, key)
+            yield from _read_member(parser, dialect, form, envelope, key)
         if envelope.wrong:
             return False
 
 
-def _read_member(reader: "MarkupParser", dialect: "Dialect", form: EnvelopeForm, envelope: _Envelope, key: str) -> Reading[None]:
-    scanner = reader.scanner
+def _read_member(parser: "MarkupParser", dialect: "Dialect", form: EnvelopeForm, envelope: _Envelope, key: str) -> Reading[None]:
+    scanner = parser.scanner
     begin = yield from scanner.peek()
     if envelope.called:
         yield from follow_value(scanner, form.ends, lambda _: None)
     elif key in form.names and envelope.name is None and begin in _QUOTES:
-        _named(reader, dialect, envelope, (yield from read_string(scanner, python=True)) or "")
+        _named(parser, dialect, envelope, (yield from read_string(scanner, python=True)) or "")
     elif key in form.names and envelope.name is None and not form.strict and begin.isalpha():
         name = (yield from scanner.run(_NAME, 128)) or ""
-        _named(reader, dialect, envelope, name)
-        envelope.wrong = name not in reader.tools.schemas
+        _named(parser, dialect, envelope, name)
+        envelope.wrong = name not in parser.tools.schemas
     elif key in _OTHER_NAMES and envelope.name is None and begin in _QUOTES:
-        name = bare_name(reader, ((yield from read_string(scanner, python=True)) or "").strip())
-        if name in reader.tools.schemas:
+        name = bare_name(parser, ((yield from read_string(scanner, python=True)) or "").strip())
+        if name in parser.tools.schemas:
             envelope.name = name
         else:
             envelope.others[key] = json_text.quote(name)
     elif key in _LISTS and begin in ("[", "{") and form.lists:
-        envelope.called = yield from read_envelopes(reader, dialect, replace(form, lists=False))
+        envelope.called = yield from read_envelopes(parser, dialect, replace(form, lists=False))
         envelope.wrong = not envelope.called
     elif key == "function" and begin == "{" and envelope.depth < MAX_NESTED:
         envelope.depth += 1
-        yield from _read_members(reader, dialect, form, envelope)
+        yield from _read_members(parser, dialect, form, envelope)
         envelope.depth -= 1
     elif key in form.ids and begin in _QUOTES:
         envelope.id = (yield from read_string(scanner, python=True)) or ""
     elif (key in form.arguments or (form.strict and key in _OTHER_ARGUMENTS)) and envelope.arguments is None:
-        if form.strict and begin == "{" and (yield from _is_schema(reader, envelope)):
+        if form.strict and begin == "{" and (yield from _is_schema(parser, envelope)):
             envelope.wrong = True
         elif begin == "{" and envelope.name and not form.holds_for_id:
-            reader.start(dialect, _id(reader, envelope), envelope.name)
+            parser.start(dialect, _id(parser, envelope), envelope.name)
             envelope.called = True
-            if (yield from follow_value(scanner, form.ends, reader.arguments)):
-                reader.end()
+            if (yield from follow_value(scanner, form.ends, parser.arguments)):
+                parser.end()
             else:
-                reader.break_off()
+                parser.break_off()
             envelope.end = scanner.pos - scanner.start
         else:
-            envelope.arguments = yield from _held_arguments(reader, form)
+            envelope.arguments = yield from _held_arguments(parser, form)
             envelope.wrong = envelope.arguments is None
     else:
         pieces: list[str] = []
-        envelope.wrong = not (yield from _follow(reader, form, pieces.append))
+        envelope.wrong = not (yield from _follow(parser, form, pieces.append))
         envelope.others[key] = "".join(pieces)
 
 
-def _named(reader: "MarkupParser", dialect: "Dialect", envelope: _Envelope, name: str) -> None:
-    envelope.name = bare_name(reader, name.strip())
-    envelope.wrong = not reader.accepts(dialect, envelope.name)
+def _named(parser: "MarkupParser", dialect: "Dialect", envelope: _Envelope, name: str) -> None:
+    envelope.name = bare_name(parser, name.strip())
+    envelope.wrong = not parser.accepts(dialect, envelope.name)
 
 
-def _named_as_a_tag(reader: "MarkupParser", dialect: "Dialect", envelope: _Envelope, key: str) -> Reading[bool]:
+def _named_as_a_tag(parser: "MarkupParser", dialect: "Dialect", envelope: _Envelope, key: str) -> Reading[bool]:
     """Whether a key without a value has the name in tag syntax; its closing quote may come before or after the name."""
     match = _AS_A_TAG.fullmatch(key)
     if not match or envelope.name is not None:
         return False
     name = match[1]
     if not name:
-        name = (yield from reader.scanner.run(_NAME, 128)) or ""
-        yield from reader.scanner.literal(('"',))
-    _named(reader, dialect, envelope, name)
+        name = (yield from parser.scanner.run(_NAME, 128)) or ""
+        yield from parser.scanner.literal(('"',))
+    _named(parser, dialect, envelope, name)
     return not envelope.wrong
 
 
-def _is_schema(reader: "MarkupParser", envelope: _Envelope) -> Reading[bool]:
+def _is_schema(parser: "MarkupParser", envelope: _Envelope) -> Reading[bool]:
     """Whether the object at the scanner's position is the schema of arguments, not arguments."""
-    scanner = reader.scanner
+    scanner = parser.scanner
     back = scanner.pos - scanner.start
     scanner.pos += 1
     yield from scanner.blanks()
     first = yield from read_string(scanner)
     scanner.pos = scanner.start + back
-    return first in _SCHEMA and first not in reader.tools.properties(envelope.name or "")
+    return first in _SCHEMA and first not in parser.tools.properties(envelope.name or "")
 
 
-def _follow(reader: "MarkupParser", form: EnvelopeForm, emit: Callable[[str], None]) -> Reading[bool]:
+def _follow(parser: "MarkupParser", form: EnvelopeForm, emit: Callable[[str], None]) -> Reading[bool]:
     """`follow_value` for a value that may not belong to a call, so that its content may be parsed again."""
-    scanner = reader.scanner
-    reader.again = reader.again + 1 if scanner.place < reader.followed else 0
-    if reader.again > MAX_REREADS:
+    scanner = parser.scanner
+    parser.again = parser.again + 1 if scanner.place < parser.followed else 0
+    if parser.again > MAX_REREADS:
         return False
     whole = yield from follow_value(scanner, form.ends, emit)
-    reader.followed = max(reader.followed, scanner.place)
+    parser.followed = max(parser.followed, scanner.place)
     return whole
 
 
-def _held_arguments(reader: "MarkupParser", form: EnvelopeForm) -> Reading[str | None]:
+def _held_arguments(parser: "MarkupParser", form: EnvelopeForm) -> Reading[str | None]:
     """The text of an object, of an object in a string, or `{}` for null; None for anything else, or if the text is cut off."""
     pieces: list[str] = []
-    if not (yield from _follow(reader, form, pieces.append)):
+    if not (yield from _follow(parser, form, pieces.append)):
         return None
     text = "".join(pieces)
     if text.startswith("{"):
@@ -305,9 +305,9 @@ def _held_arguments(reader: "MarkupParser", form: EnvelopeForm) -> Reading[str |
         return None
 
 
-def _declared(reader: "MarkupParser", envelope: _Envelope) -> str:
+def _declared(parser: "MarkupParser", envelope: _Envelope) -> str:
     """The arguments of an envelope without a member for them."""
-    declared = reader.tools.properties(envelope.name or "").keys()
+    declared = parser.tools.properties(envelope.name or "").keys()
     texts = [text for text in envelope.others.values() if text.startswith("{")]
     members = [f"{json_text.quote(key)}: {json_or_text(text)}" for key, text in envelope.others.items() if key in declared]
     for text in ("{" + ", ".join(members) + "}",) if members else texts:
@@ -320,5 +320,5 @@ def _declared(reader: "MarkupParser", envelope: _Envelope) -> str:
     return "{}"
 
 
-def _id(reader: "MarkupParser", envelope: _Envelope) -> str:
-    return envelope.id if envelope.id and envelope.id not in reader.ids else reader.new_id()
+def _id(parser: "MarkupParser", envelope: _Envelope) -> str:
+    return envelope.id if envelope.id and envelope.id not in parser.ids else parser.new_id()

@@ -44,27 +44,27 @@ MAX_NESTED_STRINGS = 4
 """Nested JSON strings around an object; models were seen to write up to two."""
 
 
-def read_arguments(reader: "MarkupParser", commit: Callable[[], None], stops: tuple[str, ...]) -> Reading[bool]:
+def read_arguments(parser: "MarkupParser", commit: Callable[[], None], stops: tuple[str, ...]) -> Reading[bool]:
     """Parses the arguments of a call after its header. Returns False if there are none, so that this is not a call.
 
     An object streams. `null`, or one of `stops` at once, means `{}`; a string with an object in it is that object (R5).
 
     Args:
-        reader: The parser.
+        parser: The parser.
         commit: Starts the call.
         stops: The tokens that end the call.
     """
-    scanner = reader.scanner
+    scanner = parser.scanner
     yield from scanner.blanks()
     arguments = "{}"
     match (yield from scanner.peek()):
         case "{":
             commit()
-            if (yield from follow_object(scanner, stops, reader.arguments)):
-                reader.end()
-                yield from surplus(reader, stops)
+            if (yield from follow_object(scanner, stops, parser.arguments)):
+                parser.end()
+                yield from surplus(parser, stops)
             else:
-                reader.break_off()
+                parser.break_off()
             return True
         case '"':
             value = yield from read_string(scanner)
@@ -82,8 +82,8 @@ def read_arguments(reader: "MarkupParser", commit: Callable[[], None], stops: tu
             if not (yield from scanner.ahead(stops)):
                 return False
     commit()
-    reader.arguments(arguments)
-    reader.end()
+    parser.arguments(arguments)
+    parser.end()
     return True
 
 
@@ -313,15 +313,15 @@ def _as_json(text: str, at: int, before: str, *, ended: bool) -> tuple[str | Non
     return json_text.WORDS.get(word.group(), word.group()), word.end()
 
 
-def surplus(reader: "MarkupParser", stops: tuple[str, ...]) -> Reading[None]:
+def surplus(parser: "MarkupParser", stops: tuple[str, ...]) -> Reading[None]:
     """Drops surplus braces between complete arguments and the end of the call or of the text."""
-    scanner = reader.scanner
+    scanner = parser.scanner
     if (yield from scanner.peek()) != "}":
         return
     back = scanner.pos - scanner.start
     yield from scanner.run(_BRACES, 64)
     if (yield from scanner.ahead(stops)) or not (yield from scanner.peek()):
-        reader.drop_markup()
+        parser.drop_markup()
     else:
         scanner.pos = scanner.start + back
 

@@ -28,23 +28,23 @@ MAX_VALUES = 256
 
 
 def read_parameters(
-    reader: "MarkupParser", tags: Tags, name: str, commit: Callable[[], None], kind: "type[Values] | None" = None
+    parser: "MarkupParser", tags: Tags, name: str, commit: Callable[[], None], kind: "type[Values] | None" = None
 ) -> Reading[bool]:
     """Parses the parameters of a call after its header. Returns whether there was a call.
 
     Args:
-        reader: The parser.
+        parser: The parser.
         tags: The tags of parameter, call and wrapper.
         name: The tool's name.
         commit: Starts the call.
         kind: The class that parses values.
     """
-    scanner = reader.scanner
+    scanner = parser.scanner
     stops = tags.ends + tags.begins
-    values = (kind or Values)(reader, tags, name)
+    values = (kind or Values)(parser, tags, name)
     yield from scanner.blanks()
     if (yield from scanner.peek()) == "{":  # the body may be one JSON object
-        return (yield from read_arguments(reader, commit, stops))
+        return (yield from read_arguments(parser, commit, stops))
     parameter = yield from values.next_header()
     if parameter is None and not (yield from scanner.ahead(stops)):
         return False
@@ -52,15 +52,15 @@ def read_parameters(
     while parameter is not None:
         if not (yield from values.read(*parameter)):
             values.emit_held()
-            reader.break_off()
+            parser.break_off()
             return True
         parameter = yield from values.next_header()
     values.emit_held()
     if scanner.broken and values.is_cut():
-        reader.break_off()
+        parser.break_off()
         return True
-    reader.arguments("}" if values.given else "{}")
-    reader.end()
+    parser.arguments("}" if values.given else "{}")
+    parser.end()
     yield from values.swallow_closers(tags.wrapper.end)
     return True
 
@@ -68,14 +68,14 @@ def read_parameters(
 class Values(ValueText):
     """The parameters of one call."""
 
-    def __init__(self, reader: "MarkupParser", tags: Tags, name: str) -> None:
-        super().__init__(reader, tags, name)
+    def __init__(self, parser: "MarkupParser", tags: Tags, name: str) -> None:
+        super().__init__(parser, tags, name)
         self._held: dict[str, list[str]] = {}  # name → JSON of the value, then JSON of each value as a list item
         self._sent = False  # whether arguments have been emitted
 
     def next_header(self) -> Reading[tuple[str, str | None] | None]:
         """The name and type in the next parameter's tag, after unmatched closing tags; None after the last parameter."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         if self.given:
             yield from self.stray()
         while True:
@@ -91,7 +91,7 @@ class Values(ValueText):
 
     def swallow_closers(self, outer: tuple[str, ...]) -> Reading[None]:
         """Drops closing tags after the call, up to those of the `outer` element."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         while True:
             offset = scanner.pos - scanner.start
             yield from scanner.blanks()
@@ -100,11 +100,11 @@ class Values(ValueText):
             ):
                 scanner.pos = scanner.start + offset
                 return
-            self._reader.drop_markup()
+            self._parser.drop_markup()
 
     def _swallow(self, *, text_may_follow: bool) -> Reading[bool]:
         """Skips a damaged closing tag, if there is one at the scanner's position."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         offset = scanner.pos - scanner.start
         closer = yield from read_closer(scanner, (self._tool, *self._foreign))
         if closer:
@@ -118,7 +118,7 @@ class Values(ValueText):
     def read(self, name: str, string: str | None) -> Reading[bool]:
         """Parses a value and emits it, or drops it if `name` is empty. False if the text ends before the value."""
         tag = self._tag
-        if (yield from self._reader.scanner.literal((CDATA,))):
+        if (yield from self._parser.scanner.literal((CDATA,))):
             ends = (*tag.end, *(f"</{element}>" for element in (*PARAMETERS, *CALLS, name)))
             self._tag = replace(tag, end=tuple(f"]]>{gap}{end}" for gap in ("", "\n") for end in ends) + tag.end)
         self._value_begins(name)
@@ -127,7 +127,7 @@ class Values(ValueText):
         elif name:
             whole = yield from self._value(name, string)
         else:
-            whole = yield from self._text(lambda _: self._reader.drop_markup())
+            whole = yield from self._text(lambda _: self._parser.drop_markup())
         self._tag = tag
         return whole
 
@@ -135,11 +135,11 @@ class Values(ValueText):
         """Parses a repeated parameter: a further list item, or the value that replaces the earlier one if that is still held."""
         pieces: list[str] = []
         whole = yield from self._text(pieces.append)
-        reader = self._reader
-        if reader.tentative:
-            reader.tentative.rules.append("repeated_parameter")
+        parser = self._parser
+        if parser.tentative:
+            parser.tentative.rules.append("repeated_parameter")
         else:
-            reader.fired("repeated_parameter")
+            parser.fired("repeated_parameter")
         if whole and name in self._held:
             text = "".join(pieces)
             items = self._held[name][1:]
@@ -182,7 +182,7 @@ class Values(ValueText):
 
     def emit(self, text: str) -> None:
         """Emits arguments."""
-        self._reader.arguments(text)
+        self._parser.arguments(text)
 
     def _value(self, name: str, string: str | None) -> Reading[bool]:
         pieces: list[str] = []

@@ -78,43 +78,43 @@ class StrictDialect:
     def in_reasoning(self) -> InReasoning:
         return self.dialect.in_reasoning
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         begin = scanner.place
-        first, end = reader.refused
-        if first < begin < end or reader.place.indented or reader.aside[0] or (self.place == "message" and reader.native_calls):
+        first, end = parser.refused
+        if first < begin < end or parser.place.indented or parser.aside[0] or (self.place == "message" and parser.native_calls):
             return False
-        if (around := self.around or self.dialect.wrappers) and reader.place.after(around):
+        if (around := self.around or self.dialect.wrappers) and parser.place.after(around):
             return False
-        found = yield from self._certain(reader)
+        found = yield from self._certain(parser)
         if found:
-            reader.emit_attempts(found)
+            parser.emit_attempts(found)
         else:  # no part of the refused text is a call
-            reader.refused = begin, max(scanner.place, end if first == begin else 0)
+            parser.refused = begin, max(scanner.place, end if first == begin else 0)
         return bool(found)
 
-    def _certain(self, reader: "MarkupParser") -> Reading[list["Attempt"]]:
+    def _certain(self, parser: "MarkupParser") -> Reading[list["Attempt"]]:
         """Parses calls; returns an empty list if one of them is not certain."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         begin = scanner.pos - scanner.start
-        found = yield from reader.attempt(self._calls(reader))
+        found = yield from parser.attempt(self._calls(parser))
         text = scanner.text[scanner.start + begin : scanner.pos]
-        if not all(_is_certain(reader, call, text) for call in found) or not (self._in_tags or is_balanced(text)):
+        if not all(_is_certain(parser, call, text) for call in found) or not (self._in_tags or is_balanced(text)):
             return []
         if found and self.place == "message":
             yield from scanner.blanks()
-            if (yield from scanner.peek()) or reader.native_calls:
+            if (yield from scanner.peek()) or parser.native_calls:
                 return []
         return found
 
-    def _calls(self, reader: "MarkupParser") -> Reading[bool]:
+    def _calls(self, parser: "MarkupParser") -> Reading[bool]:
         """Parses calls up to the end of the element around them. Returns whether that end was there."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         begin = scanner.pos - scanner.start
         for _ in range(MAX_CALLS):
-            if not (yield from self.dialect.read(reader)):
+            if not (yield from self.dialect.read(parser)):
                 return False
-            name = reader.attempts[-1].name if reader.attempts else ""
+            name = parser.attempts[-1].name if parser.attempts else ""
             ends = self._ends(scanner.text[scanner.start + begin : scanner.pos], name)
             if not ends or (not self._ends_apart and scanner.text.endswith(ends, scanner.start + begin, scanner.pos)):
                 return True
@@ -152,9 +152,9 @@ class StrictDialect:
         return self.dialect.ends_of(text, name)
 
 
-def _is_certain(reader: "MarkupParser", call: "Attempt", text: str) -> bool:
+def _is_certain(parser: "MarkupParser", call: "Attempt", text: str) -> bool:
     """Whether a call meets all conditions; `text` is its markup."""
-    tools = reader.tools
+    tools = parser.tools
     prefixed = f"functions.{call.name}"  # accepted as the name elsewhere, but not exact
     return call.ended and tools.suits(call.name, call.arguments) and (prefixed not in text or prefixed in tools.schemas)
 

@@ -90,8 +90,8 @@ class TagDialect:
         """The end tags of the element (wrapper or call) that the text begins with; the second argument is the tool's name."""
         return self.wrapper.end if self.wrapper.begin and text.startswith(self.wrapper.begin) else self.call.end
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         wrapped = False
         last = found = yield from scanner.literal(self.openers)
         for _ in range(MAX_OPENERS):  # a wrapper, or a second opener before the real one
@@ -104,66 +104,66 @@ class TagDialect:
         if last not in self.call.begin:
             return False
         if self.arguments == "envelope":
-            called = yield from read_envelopes(reader, self, EnvelopeForm(ends=self.closers + self.openers))
+            called = yield from read_envelopes(parser, self, EnvelopeForm(ends=self.closers + self.openers))
             if called:
-                yield from surplus(reader, self.closers + self.openers)
-                yield from self._foreign_end(reader)
+                yield from surplus(parser, self.closers + self.openers)
+                yield from self._foreign_end(parser)
             return called
-        header = yield from self._header(reader)
+        header = yield from self._header(parser)
         if header is None:
             return False
-        called = yield from (self._read_empty if header.endswith("/") else self.read_call)(reader, header)
+        called = yield from (self._read_empty if header.endswith("/") else self.read_call)(parser, header)
         if called and wrapped:
-            reader.open_wrapper(self, self.wrapper.end)
+            parser.open_wrapper(self, self.wrapper.end)
         return called
 
-    def _foreign_end(self, reader: "MarkupParser") -> Reading[None]:
+    def _foreign_end(self, parser: "MarkupParser") -> Reading[None]:
         """Drops closing tags of other elements between an envelope and its end."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         back = scanner.pos - scanner.start
         for _ in range(MAX_CLOSERS):
             yield from scanner.blanks()
             if (yield from scanner.ahead(self.closers)):
-                reader.drop_markup()
+                parser.drop_markup()
                 return
             closer = yield from read_closer(scanner, ARGUMENTS)
             if not closer or closer.cut:
                 break
         scanner.pos = scanner.start + back
 
-    def read_call(self, reader: "MarkupParser", header: str) -> Reading[bool]:
+    def read_call(self, parser: "MarkupParser", header: str) -> Reading[bool]:
         """Parses the text after a call's header. Returns whether there was a call."""
-        identity = self.identify(reader, header)
+        identity = self.identify(parser, header)
         if identity is None:
             return False
         id_, name = identity
-        return (yield from self.read_body(reader, name, lambda: reader.start(self, id_, name)))
+        return (yield from self.read_body(parser, name, lambda: parser.start(self, id_, name)))
 
-    def _read_empty(self, reader: "MarkupParser", header: str) -> Reading[bool]:
+    def _read_empty(self, parser: "MarkupParser", header: str) -> Reading[bool]:
         """Emits a call without arguments for a self-closing tag, `<function=get_time/>`."""
-        identity = self.identify(reader, header.removesuffix("/"))
-        if identity is None or identity[1] not in reader.tools:
+        identity = self.identify(parser, header.removesuffix("/"))
+        if identity is None or identity[1] not in parser.tools:
             return False
-        reader.start(self, *identity)
-        reader.arguments("{}")
-        reader.end()
+        parser.start(self, *identity)
+        parser.arguments("{}")
+        parser.end()
         yield from ()
         return True
 
-    def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
+    def read_body(self, parser: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
         """Parses the arguments of a call and returns whether there was a call; `commit` starts it."""
         if self.arguments == "json":
-            return (yield from read_arguments(reader, commit, self.closers + self.openers))
-        return (yield from read_parameters(reader, Tags(self.parameter, self.call, self.wrapper), name, commit))
+            return (yield from read_arguments(parser, commit, self.closers + self.openers))
+        return (yield from read_parameters(parser, Tags(self.parameter, self.call, self.wrapper), name, commit))
 
-    def identify(self, reader: "MarkupParser", header: str) -> tuple[str, str] | None:
+    def identify(self, parser: "MarkupParser", header: str) -> tuple[str, str] | None:
         """The id and the name from a header; None if it is not the header of a call."""
-        name = bare_name(reader, header)
-        return (reader.new_id(), name) if reader.accepts(self, name) else None
+        name = bare_name(parser, header)
+        return (parser.new_id(), name) if parser.accepts(self, name) else None
 
-    def _header(self, reader: "MarkupParser") -> Reading[str | None]:
+    def _header(self, parser: "MarkupParser") -> Reading[str | None]:
         """Parses the text before the arguments. Returns its `name`, with a slash appended for a self-closing tag, or None."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         text = yield from scanner.run(self.call.characters, MAX_HEADER)
         closed = ">" in self.call.separator and (text or "").rstrip().endswith("/")
         match = self.call.header.fullmatch(text.strip().rstrip("/ ") if closed else text.strip()) if text else None
@@ -173,15 +173,15 @@ class TagDialect:
         if closed:
             return f"{header}/" if (yield from scanner.literal(self.call.separator)) else None
         if self.arguments == "parameters" and self.call.separator and (yield from scanner.ahead(self.parameter.begin)):
-            return header if header in reader.tools else None  # the tag has no end
+            return header if header in parser.tools else None  # the tag has no end
         if not self.call.separator or (yield from scanner.literal(self.call.separator)):
             return header
         if (yield from scanner.ahead(self.closers)):  # neither separator nor arguments; prose may mention both tokens
-            named = self.identify(reader, header)
-            return header if named and named[1] in reader.tools else None
+            named = self.identify(parser, header)
+            return header if named and named[1] in parser.tools else None
         match (yield from scanner.peek()):
             case "{":
-                return header if header in reader.tools else None
+                return header if header in parser.tools else None
             case "<":
                 return header if (yield from self._residue(scanner)) else None
         return None

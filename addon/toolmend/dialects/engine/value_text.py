@@ -102,25 +102,25 @@ class After:
 class ValueText:
     """Parses the values of one call up to their ends. `given`: the names of the parameters so far."""
 
-    def __init__(self, reader: "MarkupParser", tags: Tags, name: str) -> None:
+    def __init__(self, parser: "MarkupParser", tags: Tags, name: str) -> None:
         self.given: list[str] = []
-        self._reader = reader
+        self._parser = parser
         self._tool = name
         self._tag, self._call = tags.parameter, tags.call
-        self._schema = reader.tools.schemas.get(name, {})
-        self._properties = reader.tools.properties(name)
+        self._schema = parser.tools.schemas.get(name, {})
+        self._properties = parser.tools.properties(name)
         self._ends, self._begins = tags.ends, tags.begins
         self._certain = 0  # characters after scanner.start that certainly belong to the value
         self._openings = OPENINGS
         self._names: tuple[str, ...] = ()  # further names of the value's closing tag: parameter and tool
-        self._foreign = reader.tools.parameter_names - {name}  # names that count only if the call ends after the tag
+        self._foreign = parser.tools.parameter_names - {name}  # names that count only if the call ends after the tag
         self._opened: Counter[str] = Counter()  # name → open elements inside the value
 
     # between values
 
     def header(self) -> Reading[tuple[str, str | None] | None]:
         """Parses a parameter's tag: its name, and its `string` attribute. None, without moving the scanner, for other text."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         offset = scanner.pos - scanner.start
         if (yield from scanner.literal(self._tag.begin)):
             text = yield from scanner.run(self._tag.characters, MAX_HEADER)
@@ -138,7 +138,7 @@ class ValueText:
         return (yield from self.header()) or (yield from self._damaged_header())
 
     def _damaged_header(self) -> Reading[tuple[str, str | None] | None]:
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         offset = scanner.pos - scanner.start
         stems = _stems(self._tag)
         text = (yield from scanner.run(_HEADER, MAX_HEADER)) if (yield from scanner.literal(stems)) else None
@@ -162,7 +162,7 @@ class ValueText:
 
     def _unnamed(self) -> Reading[str | None]:
         """The parameter of a tag without a name: the one that its text names, or the only one left; "" if several are left."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         offset = scanner.pos - scanner.start
         text = (yield from scanner.run(_HEADER, MAX_HEADER)) or ""
         word, closer = text.strip(), (yield from scanner.literal(self._tag.end))
@@ -177,7 +177,7 @@ class ValueText:
         return left[0] if len(left) == 1 else required[0] if len(required) == 1 else ""
 
     def _closing_follows(self) -> Reading[bool]:
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         yield from scanner.blanks()
         return bool((yield from scanner.literal(self._ends)) or (yield from read_closer(scanner, self._names)))
 
@@ -195,7 +195,7 @@ class ValueText:
 
     def _text(self, emit: Callable[[str], None]) -> Reading[bool]:
         """Streams the text of a value up to its end. Returns False if the text ends before the value."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         depth = calls = 0  # parameters, calls and wrappers inside the value
         has_text = literal = False  # literal: the value contains end tags
         trims = any(end.startswith("\n") for end in self._tag.end)  # the newline before the end tag is markup
@@ -265,7 +265,7 @@ class ValueText:
         after = yield from self._after(quick=True)
         doubled = doubled and after.what == "own" and not after.damaged
         if doubled:
-            after = yield from _look(self._reader.scanner, self._after_doubled())
+            after = yield from _look(self._parser.scanner, self._after_doubled())
         if after.what != "text":
             return after.what != "own"
         doubted = doubled or after.damaged > 0 or (yield from self._at_line_end())
@@ -273,7 +273,7 @@ class ValueText:
 
     def _after_doubled(self) -> Reading[After]:
         """What follows several end tags of the value in a row."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         for _ in range(MAX_CLOSERS):
             yield from scanner.blanks()
             if not (yield from scanner.literal(self._tag.end)):
@@ -288,7 +288,7 @@ class ValueText:
         after = yield from self._after()
         ends = yield from self._ends_by(after, certain=after.exact > 0)
         if ends and after.what != "parameter":
-            self._reader.scanner.pos -= len(mark)
+            self._parser.scanner.pos -= len(mark)
         return ends
 
     def _closes(self, *, again: bool) -> Reading[bool]:
@@ -296,7 +296,7 @@ class ValueText:
 
         `again`: a tag that does not end the value will be parsed again, without the newline before it.
         """
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         offset = scanner.pos - scanner.start
         closer = yield from read_closer(scanner, (*self._names, *self._foreign), self._tag.end)
         if closer and self._opened[closer.element] > 0:
@@ -316,7 +316,7 @@ class ValueText:
 
     def _opens(self) -> Reading[str]:
         """Skips and counts the prefix of an opening tag, if closing tags may have the element's name. Returns the prefix."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         found = yield from scanner.literal(self._openings)
         if found and not (yield from scanner.peek()).isalnum():
             self._opened[found[1:]] += 1
@@ -324,13 +324,13 @@ class ValueText:
 
     def _ends_with(self, closer: Closer) -> Reading[bool]:
         """Whether the closing tag before the scanner's position ends the value."""
-        if closer.cut and (yield from self._reader.scanner.ahead(self._tag.end)):
+        if closer.cut and (yield from self._parser.scanner.ahead(self._tag.end)):
             return True  # an end tag that was started twice
         after = yield from self._after()
-        if after.what == "over" and closer.cut and not after.exact and self._reader.scanner.broken:
+        if after.what == "over" and closer.cut and not after.exact and self._parser.scanner.broken:
             return False
         if after.what == "own" and closer.element == self._names[0] and not closer.cut and not after.damaged:
-            return (yield from _look(self._reader.scanner, self._after_doubled())).what != "text"
+            return (yield from _look(self._parser.scanner, self._after_doubled())).what != "text"
         return (yield from self._ends_by(after, certain=after.exact > 0))
 
     def _ends_by(self, after: After, *, certain: bool) -> Reading[bool]:
@@ -349,14 +349,14 @@ class ValueText:
 
         It does if it begins a call of an offered tool, and no end of the value comes after it.
         """
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         begins = (yield from _look(scanner, self._is_call())) and not (yield from self._ends_later(weak=True, nested=True))
         scanner.pos -= back if begins else 0
         return begins
 
     def _is_call(self) -> Reading[bool]:
         """Whether the name of an offered tool is at the scanner's position, possibly after further begin tags."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         yield from scanner.blanks()
         for _ in range(MAX_CLOSERS):
             if not (yield from scanner.literal(self._begins)):
@@ -364,11 +364,11 @@ class ValueText:
             yield from scanner.blanks()
         text = yield from scanner.run(self._call.characters, MAX_HEADER)
         match = self._call.header.fullmatch(text.strip()) if text else None
-        return match is not None and match["name"] in self._reader.tools.schemas
+        return match is not None and match["name"] in self._parser.tools.schemas
 
     def _turn_ends(self, back: int) -> Reading[bool]:
         """Whether a token that ends the turn is the last of the text, and so ends the value; if so, the scanner moves `back`."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         offset = scanner.pos - scanner.start
         yield from scanner.blanks()
         over = not (yield from scanner.peek()) and not scanner.broken
@@ -389,19 +389,19 @@ class ValueText:
 
     def _at_line_end(self) -> Reading[bool]:
         """Whether only blanks follow on the line."""
-        return (yield from _look(self._reader.scanner, self._line_ends()))
+        return (yield from _look(self._parser.scanner, self._line_ends()))
 
     def _line_ends(self) -> Reading[bool]:
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         yield from scanner.run(_LINE_END, MAX_HEADER)
         return bool((yield from scanner.literal(_NEWLINES)) or (yield from scanner.ahead(TURN_ENDS)))
 
     def _after(self, *, quick: bool = False) -> Reading[After]:
         """What follows, without moving the scanner. `quick`: stop at an exact end of the call."""
-        return (yield from _look(self._reader.scanner, self._read_after(quick=quick)))
+        return (yield from _look(self._parser.scanner, self._read_after(quick=quick)))
 
     def _read_after(self, *, quick: bool) -> Reading[After]:
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         exact = damaged = 0
         yield from self.stray()
         for _ in range(MAX_CLOSERS):
@@ -428,7 +428,7 @@ class ValueText:
 
     def stray(self) -> Reading[None]:
         """Skips stray characters between a closing tag and the end of its line."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         offset = scanner.pos - scanner.start
         stray = yield from scanner.run(_STRAY, MAX_STRAY)
         if stray is None or (stray.strip(">") and (yield from scanner.peek()) not in ("", "\r", "\n", "<")):
@@ -436,7 +436,7 @@ class ValueText:
 
     def is_cut(self) -> bool:
         """Whether the text is cut off inside a tag that may follow a parameter."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         rest = scanner.text[scanner.pos : scanner.pos + MAX_HEADER]
         return scanner.ended and (rest.startswith(self._tag.begin) or any(mark.startswith(rest) for mark in self._marks))
 
@@ -449,10 +449,10 @@ class ValueText:
             nested: Whether a call begins at the scanner's position that may be part of the value. Otherwise the next call ends
                 the search.
         """
-        return (yield from _look(self._reader.scanner, self._finds_end(weak=weak, nested=nested)))
+        return (yield from _look(self._parser.scanner, self._finds_end(weak=weak, nested=nested)))
 
     def _finds_end(self, *, weak: bool, nested: bool) -> Reading[bool]:
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         begun, depth = scanner.place, 0
         stops = self._tag.end + self._tag.begin + self._begins
         head = openers(_heads(stops))
@@ -485,7 +485,7 @@ class ValueText:
 
     def _header_here(self, back: int) -> Reading[str | None]:
         """The name of the parameter whose tag begins `back` characters before the scanner's position."""
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         scanner.pos -= back
         header = yield from _look(scanner, self.header())
         scanner.pos += back

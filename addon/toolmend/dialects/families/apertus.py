@@ -22,31 +22,31 @@ _CLOSING = re.compile(r"[\s}\]]*")
 class Apertus(CustomDialect):
     """The calls of one array."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         yield from scanner.literal(self.openers)
         called = False
         while True:
             back = scanner.pos - scanner.start
             yield from scanner.run(_SEPARATORS, 4096)
-            if not (yield from self._call(reader)):
+            if not (yield from self._call(parser)):
                 scanner.pos = scanner.start + back
                 return called
             called = True
             yield from scanner.run(_CLOSING, 4096)
-            reader.drop_markup()
+            parser.drop_markup()
 
-    def _call(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def _call(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         if not (yield from scanner.literal(("{",))):
             return False
         yield from scanner.blanks()
         name = ((yield from read_string(scanner)) or "").strip()
         yield from scanner.blanks()
-        if not reader.accepts(self, name) or not (yield from scanner.literal((":",))):
+        if not parser.accepts(self, name) or not (yield from scanner.literal((":",))):
             return False
-        id_ = reader.new_id()
-        return (yield from read_arguments(reader, lambda: reader.start(self, id_, name), ("}", *self.closers)))
+        id_ = parser.new_id()
+        return (yield from read_arguments(parser, lambda: parser.start(self, id_, name), ("}", *self.closers)))
 
 
 APERTUS = Apertus("apertus", ("<|tools_prefix|>",), closers=("<|tools_suffix|>",))

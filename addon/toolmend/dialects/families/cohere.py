@@ -32,22 +32,22 @@ _INPUT = ("Action Input:", "Action_Input:", "Input:", "Arguments:")
 class CohereAction(Fence):
     """Calls after the word `Action:`."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         yield from scanner.literal(self.openers)
         yield from scanner.blanks()
         if (yield from scanner.ahead(FENCE.openers)):
-            return (yield from self.read_fence(reader))
-        name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
+            return (yield from self.read_fence(parser))
+        name = bare_name(parser, (yield from scanner.run(_NAME, 128)) or "")
         if not name:
-            return (yield from self.read_calls(reader))
+            return (yield from self.read_calls(parser))
         yield from scanner.blanks()
-        if not reader.accepts(self, name) or not (yield from scanner.literal(_INPUT)):
+        if not parser.accepts(self, name) or not (yield from scanner.literal(_INPUT)):
             return False
         yield from scanner.blanks()
         if (yield from scanner.peek()) != "{":
             return False
-        return (yield from read_arguments(reader, lambda: reader.start(self, reader.new_id(), name), ()))
+        return (yield from read_arguments(parser, lambda: parser.start(self, parser.new_id(), name), ()))
 
 
 COHERE = TagDialect("cohere", call=Tag(("<|START_ACTION|>",), end=("<|END_ACTION|>",)), arguments="envelope")

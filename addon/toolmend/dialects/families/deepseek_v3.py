@@ -35,8 +35,8 @@ def _token(*words: str) -> tuple[str, ...]:
 class DeepSeekV3(TagDialect):
     """A tag dialect with the name before or after the separator."""
 
-    def read_call(self, reader: "MarkupParser", header: str) -> Reading[bool]:
-        scanner = reader.scanner
+    def read_call(self, parser: "MarkupParser", header: str) -> Reading[bool]:
+        scanner = parser.scanner
         yield from scanner.blanks()
         name = yield from scanner.run(_NAME, 128)
         if name in ("null", "") or name is None or header != "function":
@@ -44,12 +44,12 @@ class DeepSeekV3(TagDialect):
             name = header
         yield from scanner.blanks()
         fenced = yield from scanner.literal(_FENCES)
-        called = yield from TagDialect.read_call(self, reader, name)
+        called = yield from TagDialect.read_call(self, parser, name)
         if called and fenced:
             back = scanner.pos - scanner.start
             yield from scanner.blanks()
             if (yield from scanner.literal(("```",))):
-                reader.drop_markup()
+                parser.drop_markup()
             else:
                 scanner.pos = scanner.start + back
         return called

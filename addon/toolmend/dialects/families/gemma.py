@@ -55,55 +55,55 @@ _NOTATION = Notation(
 class Gemma(DelimitedDialect):
     """Calls between tokens, or without the begin token."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         yield from self.begins(scanner)
         if self.begin and (yield from scanner.ahead(("{", "["))):
-            return (yield from read_envelopes(reader, self, EnvelopeForm(ends=self.end)))
+            return (yield from read_envelopes(parser, self, EnvelopeForm(ends=self.end)))
         called = yield from scanner.literal(_CALL)
         if self.begin:
             yield from scanner.blanks()
-        name = yield from self._name(reader)
-        if not reader.accepts(self, name) or not (called or name in reader.tools.schemas):
+        name = yield from self._name(parser)
+        if not parser.accepts(self, name) or not (called or name in parser.tools.schemas):
             return False
         if self.begin:
             yield from scanner.blanks()
-        brackets = yield from self._brackets(reader)
+        brackets = yield from self._brackets(parser)
         if brackets is None:
             return False
-        reader.start(self, reader.new_id(), name)
+        parser.start(self, parser.new_id(), name)
         if not brackets:
-            reader.arguments("{}")
-        elif not (yield from self._arguments(reader, name, brackets)):
-            reader.break_off()
+            parser.arguments("{}")
+        elif not (yield from self._arguments(parser, name, brackets)):
+            parser.break_off()
             return True
-        reader.end()
+        parser.end()
         if len(brackets) > 1:
             yield from scanner.literal((")",))
-            reader.drop_markup()
-        yield from surplus(reader, self.closers + self.openers)
+            parser.drop_markup()
+        yield from surplus(parser, self.closers + self.openers)
         return True
 
-    def _name(self, reader: "MarkupParser") -> Reading[str]:
+    def _name(self, parser: "MarkupParser") -> Reading[str]:
         """Parses a name, without modules that are not part of an offered name: `google:mcp:read_file` (omlx#1830)."""
-        words = (yield from reader.scanner.run(_NAME, 128)) or ""
-        name = bare_name(reader, words)
-        if name in reader.tools.schemas:
+        words = (yield from parser.scanner.run(_NAME, 128)) or ""
+        name = bare_name(parser, words)
+        if name in parser.tools.schemas:
             return name
-        return next((rest for rest in _without_modules(words) if rest in reader.tools.schemas), "" if ":" in name else name)
+        return next((rest for rest in _without_modules(words) if rest in parser.tools.schemas), "" if ":" in name else name)
 
-    def _arguments(self, reader: "MarkupParser", name: str, brackets: str, stops: tuple[str, ...] = ()) -> Reading[bool]:
+    def _arguments(self, parser: "MarkupParser", name: str, brackets: str, stops: tuple[str, ...] = ()) -> Reading[bool]:
         """Parses the arguments after their opening brackets. Returns False if they are cut off."""
-        arguments = Literals(reader.scanner, _NOTATION, reader.arguments, (*stops, *self.end, *self.begin))
+        arguments = Literals(parser.scanner, _NOTATION, parser.arguments, (*stops, *self.end, *self.begin))
         if not self.begin:  # the tokens around strings are lost as well
-            schema = reader.tools.schemas.get(name, {})
-            arguments.declared = declared = reader.tools.properties(name)
+            schema = parser.tools.schemas.get(name, {})
+            arguments.declared = declared = parser.tools.properties(name)
             arguments.texts = [key for key in declared if is_string(declared[key], schema)]
         return (yield from arguments.read(_PAIRS[brackets[-1]], _NOTATION.separators))
 
-    def _brackets(self, reader: "MarkupParser") -> Reading[str | None]:
+    def _brackets(self, parser: "MarkupParser") -> Reading[str | None]:
         """Parses the opening brackets of the arguments: `{`, `(`, `({`, or "" if the call ends. None if no arguments follow."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         brackets = yield from scanner.literal(("{", "("))
         if not brackets:
             return "" if self.begin and (yield from scanner.ahead(self.end)) else None
@@ -138,23 +138,23 @@ class GeminiDialect(Gemma):
     def place(self) -> Where:
         return "any"
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         tagged = (yield from scanner.literal(_GEMINI)) == _TAG
-        name = yield from self._name(reader)
-        if not reader.accepts(self, name):
+        name = yield from self._name(parser)
+        if not parser.accepts(self, name):
             return False
-        brackets = yield from self._brackets(reader)
+        brackets = yield from self._brackets(parser)
         if not brackets:
             return False
-        reader.start(self, reader.new_id(), name)
-        if not (yield from self._arguments(reader, name, brackets, ("}/>", "}>", *_NEXT) if tagged else _NEXT)):
-            reader.break_off()
+        parser.start(self, parser.new_id(), name)
+        if not (yield from self._arguments(parser, name, brackets, ("}/>", "}>", *_NEXT) if tagged else _NEXT)):
+            parser.break_off()
             return True
-        reader.end()
+        parser.end()
         if tagged:
             yield from scanner.literal(("/>", ">"))
-            reader.drop_markup()
+            parser.drop_markup()
         return True
 
 
@@ -175,8 +175,8 @@ class HeadlessGemma(Gemma):
         """The dialect with the tools of a request."""
         return _headless(tuple(sorted(tools.schemas)))
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         opener = yield from scanner.literal(self.openers)
         assert opener
         name = opener[:-1]
@@ -187,11 +187,11 @@ class HeadlessGemma(Gemma):
         written = scanner.text[scanner.start + begin : scanner.pos]
         if not (yield from scanner.literal(self.end)) and not any(token in written for token in _NOTATION.raw):
             return False
-        if not reader.tools.fits(name, "".join(pieces)):
+        if not parser.tools.fits(name, "".join(pieces)):
             return False
-        reader.start(self, reader.new_id(), name)
-        reader.arguments("".join(pieces))
-        reader.end()
+        parser.start(self, parser.new_id(), name)
+        parser.arguments("".join(pieces))
+        parser.end()
         return True
 
 

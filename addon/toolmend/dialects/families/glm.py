@@ -65,7 +65,7 @@ class _Values(Values):
         found = yield from super().header()
         if found:
             return found
-        scanner = self._reader.scanner
+        scanner = self._parser.scanner
         offset = scanner.pos - scanner.start
         yield from scanner.literal(_CALL.begin)
         key = ((yield from scanner.run(_KEY_CHARACTERS, MAX_HEADER)) or "").strip()
@@ -78,26 +78,26 @@ class _Values(Values):
 class GLMDialect(TagDialect):
     """A tag dialect in which the first key may directly follow the name."""
 
-    def _header(self, reader: "MarkupParser") -> Reading[str | None]:
-        scanner = reader.scanner
+    def _header(self, parser: "MarkupParser") -> Reading[str | None]:
+        scanner = parser.scanner
         back = scanner.pos - scanner.start
-        header = yield from super()._header(reader)
+        header = yield from super()._header(parser)
         scanner.pos = scanner.start + back
         text = (yield from scanner.run(self.call.characters, MAX_HEADER)) or ""
-        if (header or "") in reader.tools or not (yield from scanner.ahead(self.parameter.separator)):
+        if (header or "") in parser.tools or not (yield from scanner.ahead(self.parameter.separator)):
             return header
-        name, key = _split(reader, text.strip())
+        name, key = _split(parser, text.strip())
         scanner.pos -= len(text) - text.rindex(key)
         return name
 
-    def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
-        return (yield from read_parameters(reader, Tags(self.parameter, self.call, self.wrapper), name, commit, _Values))
+    def read_body(self, parser: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
+        return (yield from read_parameters(parser, Tags(self.parameter, self.call, self.wrapper), name, commit, _Values))
 
 
-def _split(reader: "MarkupParser", text: str) -> tuple[str | None, str]:
+def _split(parser: "MarkupParser", text: str) -> tuple[str | None, str]:
     """Splits a text into a tool's name and its parameter's name; None for the tool if no split or several are possible."""
-    named = (name for name in reader.tools.schemas if text.startswith(name))
-    found = [(name, key) for name in named if (key := text[len(name) :].strip()) in reader.tools.properties(name)]
+    named = (name for name in parser.tools.schemas if text.startswith(name))
+    found = [(name, key) for name in named if (key := text[len(name) :].strip()) in parser.tools.properties(name)]
     return found[0] if len(found) == 1 else (None, "")
 
 

@@ -60,14 +60,14 @@ class _Header:
 class Harmony(CustomDialect):
     """Messages between tokens."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
-        place = reader.place
-        continues = reader.channels is self  # the text has already contained harmony messages
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
+        place = parser.place
+        continues = parser.channels is self  # the text has already contained harmony messages
         ended = yield from scanner.literal(_ENDS)
-        wrapped = reader.aside[0] > 0  # in another dialect's wrapper, only a call counts
+        wrapped = parser.aside[0] > 0  # in another dialect's wrapper, only a call counts
         if ended and continues and not wrapped:
-            reader.switch_channel(self, "")
+            parser.switch_channel(self, "")
             return True
         yield from scanner.blanks()
         if not (yield from scanner.ahead(_STARTS)):
@@ -75,8 +75,8 @@ class Harmony(CustomDialect):
         header = yield from _read_header(scanner)
         if header is None:
             return False
-        if _names_tool(reader, header):
-            return (yield from _read_call(reader, self, header))
+        if _names_tool(parser, header):
+            return (yield from _read_call(parser, self, header))
         if wrapped or not header.complete or (header.channel not in _CHANNELS and (header.channel or not header.role)):
             return False
         if header.role in ("", "assistant"):
@@ -88,17 +88,17 @@ class Harmony(CustomDialect):
             if not continues:
                 return False
             thought = True
-        reader.switch_channel(self, "reasoning" if thought else "content")
+        parser.switch_channel(self, "reasoning" if thought else "content")
         return True
 
 
 class HarmonyStripped(CustomDialect):
     """Messages whose tokens were stripped."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
-        at_start = reader.place.message_start
-        in_reasoning = reader.in_reasoning
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
+        at_start = parser.place.message_start
+        in_reasoning = parser.in_reasoning
         assistant = yield from scanner.literal(("assistant",))
         channel = yield from scanner.literal(_CHANNELS)
         body, guess = scanner.pos - scanner.start, False
@@ -106,7 +106,7 @@ class HarmonyStripped(CustomDialect):
         directed = yield from scanner.ahead(("to=",))
         if directed and (assistant or not in_reasoning):
             header = yield from _read_header(scanner)
-            if header and _names_tool(reader, header) and (yield from _read_call(reader, self, header)):
+            if header and _names_tool(parser, header) and (yield from _read_call(parser, self, header)):
                 return True
         scanner.pos = scanner.start + body
         if channel is None:
@@ -114,14 +114,14 @@ class HarmonyStripped(CustomDialect):
         if not assistant:
             if not at_start or channel == "final" or directed:
                 return False
-            is_channel = yield from self._is_channel(scanner, None if reader.whole else DOUBT)
+            is_channel = yield from self._is_channel(scanner, None if parser.whole else DOUBT)
             guess = is_channel is None and channel == "analysis"
             if not (is_channel or guess):
                 return False
             scanner.pos = scanner.start + body
-        elif not at_start and reader.channels is not self:
+        elif not at_start and parser.channels is not self:
             return False
-        reader.switch_channel(self, "reasoning" if channel == "analysis" or directed else "content", guess=guess)
+        parser.switch_channel(self, "reasoning" if channel == "analysis" or directed else "content", guess=guess)
         return True
 
     def _is_channel(self, scanner: Scanner, most: int | None) -> Reading[bool | None]:
@@ -175,43 +175,43 @@ def _read_header(scanner: Scanner) -> Reading[_Header | None]:
     return None
 
 
-def _names_tool(reader: "MarkupParser", header: _Header) -> bool:
+def _names_tool(parser: "MarkupParser", header: _Header) -> bool:
     """Whether the recipient is an offered tool; a type or channel that is glued to its name is cut off."""
     if header.recipient in _NO_TOOL:
         return False
-    name = bare_name(reader, header.recipient)
+    name = bare_name(parser, header.recipient)
     for word in (*_TYPES, *_CHANNELS):
-        if name not in reader.tools:
+        if name not in parser.tools:
             name = name.removesuffix(word)
-    header.recipient = name if name in reader.tools else header.recipient
-    return name in reader.tools
+    header.recipient = name if name in parser.tools else header.recipient
+    return name in parser.tools
 
 
-def _read_call(reader: "MarkupParser", dialect: "Dialect", header: _Header) -> Reading[bool]:
+def _read_call(parser: "MarkupParser", dialect: "Dialect", header: _Header) -> Reading[bool]:
     """Parses the body of a message to a tool. Returns whether it is a call."""
-    if not header.complete and ((yield from reader.scanner.peek()) != "{" or header.type not in ("", *_TYPES)):
+    if not header.complete and ((yield from parser.scanner.peek()) != "{" or header.type not in ("", *_TYPES)):
         return False
 
     def commit() -> None:
         found = HARMONY if header.complete else dialect
-        reader.switch_channel(found, "")
-        reader.start(found, reader.new_id(), header.recipient)
+        parser.switch_channel(found, "")
+        parser.start(found, parser.new_id(), header.recipient)
 
-    return (yield from read_arguments(reader, commit, _ENDS + _STARTS))
+    return (yield from read_arguments(parser, commit, _ENDS + _STARTS))
 
 
 class HarmonyRecipient(CustomDialect):
     """Only calls with the prefix `functions.`, without any channels."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         yield from scanner.literal(("assistant",))
         yield from scanner.literal(_CHANNELS)
         yield from scanner.blanks()
         if not (yield from scanner.ahead(("to=functions.",))):
             return False
         header = yield from _read_header(scanner)
-        return bool(header and _names_tool(reader, header) and (yield from _read_call(reader, self, header)))
+        return bool(header and _names_tool(parser, header) and (yield from _read_call(parser, self, header)))
 
 
 HARMONY = Harmony("harmony", (*_STARTS, *_ENDS), offered_only=True)

@@ -36,16 +36,16 @@ _FORM = EnvelopeForm(ends=HERMES.closers, strict=True)
 class HermesOpenerless(CustomDialect):
     """An envelope at the beginning of a line that the end tag follows."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         yield from scanner.literal(("tool_call>",))
-        found = yield from reader.attempt(read_envelopes(reader, self, _FORM))
+        found = yield from parser.attempt(read_envelopes(parser, self, _FORM))
         if not found or not all(call.ended for call in found):
             return False
         yield from scanner.blanks()
         if not (yield from scanner.literal(self.closers)):
             return False
-        reader.emit_attempts(found)
+        parser.emit_attempts(found)
         return True
 
 

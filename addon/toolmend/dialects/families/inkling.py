@@ -22,13 +22,13 @@ _NAME = re.compile(r"[^\s<>{}]*")
 class Inkling(TagDialect):
     """A tag dialect with a name before the envelope, which is skipped: the name in the envelope counts."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         if (yield from scanner.literal(_BEGIN)):
             yield from scanner.run(_NAME, 128)
             if not (yield from scanner.ahead(self.call.begin)):
                 return False
-        return (yield from TagDialect.read(self, reader))
+        return (yield from TagDialect.read(self, parser))
 
 
 INKLING = Inkling(

@@ -40,45 +40,45 @@ _AROUND = r"(?:\d{{1,4}}[._:-])?(?:(?:functions?|tools?)[._:/-]?)?{}(?:[._:/#-]?
 class KimiK2(TagDialect):
     """A tag dialect with the rules for ids."""
 
-    def identify(self, reader: "MarkupParser", header: str) -> tuple[str, str] | None:
-        fitting = _named_in(reader, header)
+    def identify(self, parser: "MarkupParser", header: str) -> tuple[str, str] | None:
+        fitting = _named_in(parser, header)
         if fitting:
-            return (header if header not in reader.ids else new_id(reader, fitting)), fitting
+            return (header if header not in parser.ids else new_id(parser, fitting)), fitting
         counted = _COUNTED.fullmatch(header)
         if counted:
-            name = bare_name(reader, counted["name"])
-            return (header if header not in reader.ids else new_id(reader, name)), name
-        name = bare_name(reader, header)
-        return new_id(reader, name), name
+            name = bare_name(parser, counted["name"])
+            return (header if header not in parser.ids else new_id(parser, name)), name
+        name = bare_name(parser, header)
+        return new_id(parser, name), name
 
-    def read_call(self, reader: "MarkupParser", header: str) -> Reading[bool]:
+    def read_call(self, parser: "MarkupParser", header: str) -> Reading[bool]:
         nameless = _NAMELESS.fullmatch(header)
-        if nameless is None and not (reader.tools.known and _is_foreign(reader, header)):
-            return (yield from TagDialect.read_call(self, reader, header))
+        if nameless is None and not (parser.tools.known and _is_foreign(parser, header)):
+            return (yield from TagDialect.read_call(self, parser, header))
         # only a counter, or an id: the arguments name the tool, or fit only one offered tool
-        yield from reader.scanner.blanks()
-        if (yield from reader.scanner.peek()) != "{":
+        yield from parser.scanner.blanks()
+        if (yield from parser.scanner.peek()) != "{":
             return False
         pieces: list[str] = []
-        if not (yield from follow_object(reader.scanner, self.closers, pieces.append)):
+        if not (yield from follow_object(parser.scanner, self.closers, pieces.append)):
             return False
         try:
             arguments = json_text.loads("".join(pieces).encode())
         except (json_text.NotJSON, UnicodeEncodeError):
             return False
-        name, given = _called(reader, arguments)
+        name, given = _called(parser, arguments)
         if not name:
             return False
         id_ = f"functions.{name}:{nameless['counter']}" if nameless and nameless["counter"] else header if not nameless else ""
-        reader.start(self, id_ if id_ and id_ not in reader.ids else new_id(reader, name), name)
-        reader.arguments("".join(pieces) if given is arguments else json_text.dumps(given))
-        reader.end()
+        parser.start(self, id_ if id_ and id_ not in parser.ids else new_id(parser, name), name)
+        parser.arguments("".join(pieces) if given is arguments else json_text.dumps(given))
+        parser.end()
         return True
 
-    def _header(self, reader: "MarkupParser") -> Reading[str | None]:
-        scanner = reader.scanner
+    def _header(self, parser: "MarkupParser") -> Reading[str | None]:
+        scanner = parser.scanner
         back = scanner.pos - scanner.start
-        header = yield from super()._header(reader)
+        header = yield from super()._header(parser)
         if header is not None:
             return header
         scanner.pos = scanner.start + back
@@ -86,42 +86,42 @@ class KimiK2(TagDialect):
         return "" if (yield from scanner.literal(self.call.separator)) or (yield from scanner.ahead(("{",))) else None
 
 
-def _named_in(reader: "MarkupParser", header: str) -> str:
+def _named_in(parser: "MarkupParser", header: str) -> str:
     """The offered tool that a header names with other additions than the template's; "" if there is not exactly one."""
-    if not reader.tools.known or header in reader.tools or bare_name(reader, header) in reader.tools:
+    if not parser.tools.known or header in parser.tools or bare_name(parser, header) in parser.tools:
         return ""
     counted = _COUNTED.fullmatch(header)
-    if counted and bare_name(reader, counted["name"]) in reader.tools:
+    if counted and bare_name(parser, counted["name"]) in parser.tools:
         return ""
-    fitting = [name for name in reader.tools.schemas if re.fullmatch(_AROUND.format(re.escape(name)), header)]
+    fitting = [name for name in parser.tools.schemas if re.fullmatch(_AROUND.format(re.escape(name)), header)]
     return fitting[0] if len(fitting) == 1 else ""
 
 
-def _is_foreign(reader: "MarkupParser", header: str) -> bool:
+def _is_foreign(parser: "MarkupParser", header: str) -> bool:
     """Whether a header is an id that names no offered tool."""
-    if _COUNTED.fullmatch(header) or bare_name(reader, header) in reader.tools or _named_in(reader, header):
+    if _COUNTED.fullmatch(header) or bare_name(parser, header) in parser.tools or _named_in(parser, header):
         return False
     return _FOREIGN.fullmatch(header) is not None
 
 
-def _called(reader: "MarkupParser", arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _called(parser: "MarkupParser", arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The tool that fits the arguments, which may be an envelope, and the arguments; "" for the name if that is unclear."""
     name = next((arguments[key] for key in NAMES if isinstance(arguments.get(key), str)), "")
     inner = next((arguments[key] for key in ARGUMENTS if isinstance(arguments.get(key), dict)), None)
-    if inner is not None and bare_name(reader, name) in reader.tools.schemas:
-        return bare_name(reader, name), inner
-    fitting = reader.tools.fitting(arguments)
+    if inner is not None and bare_name(parser, name) in parser.tools.schemas:
+        return bare_name(parser, name), inner
+    fitting = parser.tools.fitting(arguments)
     if len(fitting) == 1:
         return fitting[0], arguments
     rest = {key: value for key, value in arguments.items() if key != "name"}
-    offered = bare_name(reader, name)
-    return (offered, rest) if offered in reader.tools.schemas and offered in reader.tools.fitting(rest) else ("", {})
+    offered = bare_name(parser, name)
+    return (offered, rest) if offered in parser.tools.schemas and offered in parser.tools.fitting(rest) else ("", {})
 
 
-def new_id(reader: "MarkupParser", name: str) -> str:
+def new_id(parser: "MarkupParser", name: str) -> str:
     """The next free id of the conversation; the growing step bounds the search if clients have used many ids ahead."""
-    counter, step = reader.tools.calls_so_far + reader.calls, 1
-    while f"functions.{name}:{counter}" in reader.ids:
+    counter, step = parser.tools.calls_so_far + parser.calls, 1
+    while f"functions.{name}:{counter}" in parser.ids:
         counter, step = counter + step, step * 2
     return f"functions.{name}:{counter}"
 

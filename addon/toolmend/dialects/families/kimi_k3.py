@@ -49,27 +49,27 @@ class KimiK3(TagDialect):
     def openers(self) -> tuple[str, ...]:
         return (*super().openers, *_CHANNELS)
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        mark = yield from reader.scanner.literal(_CHANNELS)
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        mark = yield from parser.scanner.literal(_CHANNELS)
         if mark is None:
-            return (yield from TagDialect.read(self, reader))
-        if reader.place.in_code and not reader.thinking and reader.channels is not self:
+            return (yield from TagDialect.read(self, parser))
+        if parser.place.in_code and not parser.thinking and parser.channels is not self:
             return False
         if mark in _CLOSE_THINK:
-            reader.switch_reasoning(self, thinking=False)
-        reader.decide_content()
-        reader.switch_channel(self, "reasoning" if mark in _OPEN_THINK else "content" if mark in _RESPONSE else "")
+            parser.switch_reasoning(self, thinking=False)
+        parser.decide_content()
+        parser.switch_channel(self, "reasoning" if mark in _OPEN_THINK else "content" if mark in _RESPONSE else "")
         return True
 
-    def identify(self, reader: "MarkupParser", header: str) -> tuple[str, str] | None:
-        return TagDialect.identify(self, reader, html.unescape(header))
+    def identify(self, parser: "MarkupParser", header: str) -> tuple[str, str] | None:
+        return TagDialect.identify(self, parser, html.unescape(header))
 
-    def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
-        scanner = reader.scanner
+    def read_body(self, parser: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
+        scanner = parser.scanner
         yield from scanner.blanks()
         if (yield from scanner.literal(_BLOCK)):
-            return (yield from read_arguments(reader, commit, self.closers + self.openers))
-        return (yield from TagDialect.read_body(self, reader, name, commit))
+            return (yield from read_arguments(parser, commit, self.closers + self.openers))
+        return (yield from TagDialect.read_body(self, parser, name, commit))
 
 
 KIMI_K3 = KimiK3(

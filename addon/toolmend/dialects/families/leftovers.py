@@ -30,20 +30,20 @@ _NOTHING = ("[]", "{}")
 class Leftovers(CustomDialect):
     """The end tags and wrappers of some dialects."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
-        if not (reader.after_call or reader.place.line_start):
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
+        if not (parser.after_call or parser.place.line_start):
             return False
-        if not (reader.calls or reader.native_calls):
+        if not (parser.calls or parser.native_calls):
             if not (closer := (yield from scanner.literal(self.closers))):
                 return False
             yield from scanner.blanks()
             follows = yield from scanner.peek()  # holds for a native call that may follow (MarkupParser.native)
-            if follows not in ("<", "[") or not (yield from reader.call_in(len(closer), ())):
+            if follows not in ("<", "[") or not (yield from parser.call_in(len(closer), ())):
                 return False
-            reader.fired(self.name)
+            parser.fired(self.name)
             return True
-        direct = reader.after_call
+        direct = parser.after_call
         if (yield from scanner.literal(self.wrappers)):
             yield from scanner.blanks()
             yield from scanner.literal(_NOTHING)
@@ -54,8 +54,8 @@ class Leftovers(CustomDialect):
             yield from scanner.run(_IN_LINE, 256)
             if (yield from scanner.peek()) not in ("", "\r", "\n", "<"):
                 return False
-        reader.fired(self.name)
-        reader.drop_markup()
+        parser.fired(self.name)
+        parser.drop_markup()
         return True
 
 

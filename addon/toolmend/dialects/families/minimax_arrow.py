@@ -33,21 +33,21 @@ MAX_HEAD = 256
 class MinimaxArrow(CustomDialect):
     """One call, as an envelope or with flags."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         yield from scanner.literal(self.openers)
         yield from scanner.blanks()
         back = scanner.pos - scanner.start
-        found = yield from reader.attempt(read_envelopes(reader, self, EnvelopeForm(ends=_CLOSERS)))
-        if found and all(call.ended and reader.tools.fits(call.name, call.arguments) for call in found):
-            reader.emit_attempts(found)
+        found = yield from parser.attempt(read_envelopes(parser, self, EnvelopeForm(ends=_CLOSERS)))
+        if found and all(call.ended and parser.tools.fits(call.name, call.arguments) for call in found):
+            parser.emit_attempts(found)
             return True
         scanner.pos = scanner.start + back
         if not (yield from scanner.literal(("{",))):
             return False
         match = _NAME.fullmatch((yield from scanner.run(_HEAD, MAX_HEAD)) or "")
-        name = bare_name(reader, match["name"]) if match else ""
-        if name not in reader.tools.schemas:
+        name = bare_name(parser, match["name"]) if match else ""
+        if name not in parser.tools.schemas:
             return False
         pieces: list[str] = []
         if (yield from scanner.literal(("{",))):
@@ -55,11 +55,11 @@ class MinimaxArrow(CustomDialect):
                 return False
             yield from scanner.blanks()
         arguments = "".join(pieces) or "{}"
-        if not (yield from scanner.literal(("}",))) or not reader.tools.fits(name, arguments):
+        if not (yield from scanner.literal(("}",))) or not parser.tools.fits(name, arguments):
             return False
-        reader.start(self, reader.new_id(), name)
-        reader.arguments(arguments)
-        reader.end()
+        parser.start(self, parser.new_id(), name)
+        parser.arguments(arguments)
+        parser.end()
         return True
 
 

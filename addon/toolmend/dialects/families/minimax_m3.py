@@ -38,7 +38,7 @@ class Elements(Values):
     """The elements of one call; the end tag has the name of the element."""
 
     def header(self) -> Reading[tuple[str, str | None] | None]:
-        if (yield from self._reader.scanner.ahead(self._ends + self._begins)):
+        if (yield from self._parser.scanner.ahead(self._ends + self._begins)):
             return None
         return (yield from Values.header(self))
 
@@ -71,9 +71,9 @@ class Elements(Values):
 class MinimaxM3(TagDialect):
     """A tag dialect whose parameters are elements."""
 
-    def read_body(self, reader: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
+    def read_body(self, parser: "MarkupParser", name: str, commit: Callable[[], None]) -> Reading[bool]:
         tags = Tags(self.parameter, self.call, self.wrapper)
-        return (yield from read_parameters(reader, tags, name, commit, Elements))
+        return (yield from read_parameters(parser, tags, name, commit, Elements))
 
 
 @mutable

@@ -30,16 +30,16 @@ _FORM = EnvelopeForm(ends=("[TOOL_CALLS]", "[/TOOL_CALLS]"), holds_for_id=True)
 class Mistral(CustomDialect):
     """Both forms."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         for _ in range(MAX_OPENERS):
             if (yield from scanner.literal(self.openers)):
                 yield from scanner.blanks()
         begin = yield from scanner.peek()
         if begin and begin in "[{" and not (yield from scanner.ahead(("[ARGS]", "[CALL_ID]"))):
-            return (yield from read_envelopes(reader, self, _FORM))
-        name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
-        if not reader.accepts(self, name):
+            return (yield from read_envelopes(parser, self, _FORM))
+        name = bare_name(parser, (yield from scanner.run(_NAME, 128)) or "")
+        if not parser.accepts(self, name):
             return False
         yield from scanner.blanks()
         id_ = ""
@@ -48,8 +48,8 @@ class Mistral(CustomDialect):
             id_ = (yield from scanner.run(_ID, 64)) or ""
             yield from scanner.blanks()
         yield from scanner.literal(("[ARGS]",))
-        id_ = id_ if id_ and id_ not in reader.ids else reader.new_id()
-        return (yield from read_arguments(reader, lambda: reader.start(self, id_, name), self.closers + self.openers))
+        id_ = id_ if id_ and id_ not in parser.ids else parser.new_id()
+        return (yield from read_arguments(parser, lambda: parser.start(self, id_, name), self.closers + self.openers))
 
 
 MISTRAL = Mistral("mistral", ("[TOOL_CALLS]",), wrappers=("[TOOL_CALLS]",), closers=("[/TOOL_CALLS]",), offered_only=True)

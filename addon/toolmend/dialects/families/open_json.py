@@ -27,44 +27,44 @@ _LANGUAGES = ("json", "JSON", "tool_call", "tool_calls", "tool_code", "tool_use"
 class OpenJSON(CustomDialect):
     """A bare array or object."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        return (yield from self.read_calls(reader))
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        return (yield from self.read_calls(parser))
 
-    def read_calls(self, reader: "MarkupParser") -> Reading[bool]:
+    def read_calls(self, parser: "MarkupParser") -> Reading[bool]:
         """Parses envelopes at the scanner's position. Returns whether there was a call."""
-        return (yield from read_envelopes(reader, self, _FORM))
+        return (yield from read_envelopes(parser, self, _FORM))
 
 
 class JsonTools(OpenJSON):
     """JSON between the tags of the tools in the prompt; a tool definition there is not a call."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        yield from reader.scanner.literal(self.openers)
-        return (yield from self.read_calls(reader))
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        yield from parser.scanner.literal(self.openers)
+        return (yield from self.read_calls(parser))
 
 
 class Fence(OpenJSON):
     """A fence with nothing but calls, which is dropped with them."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        return (yield from self.read_fence(reader))
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        return (yield from self.read_fence(parser))
 
-    def read_fence(self, reader: "MarkupParser") -> Reading[bool]:
+    def read_fence(self, parser: "MarkupParser") -> Reading[bool]:
         """Parses a fence at the scanner's position. Returns whether there was a call in it."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         fence = yield from scanner.literal(tuple(_MORE))
         assert fence
         fence += (yield from scanner.run(_MORE[fence], 64)) or ""
         yield from scanner.literal(_LANGUAGES[:-1])
         yield from scanner.blanks()
-        if not (yield from self.read_calls(reader)):
+        if not (yield from self.read_calls(parser)):
             return False
         while True:
             yield from scanner.blanks()
             if (yield from scanner.literal((fence,))):
-                reader.drop_markup()
+                parser.drop_markup()
                 return True
-            if not (yield from self.read_calls(reader)):
+            if not (yield from self.read_calls(parser)):
                 scanner.pos = scanner.start  # after the last call
                 return True
 

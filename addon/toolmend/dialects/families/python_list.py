@@ -34,91 +34,91 @@ _SEPARATORS = re.compile(r"[\s,;]*")
 class PythonList(DelimitedDialect):
     """Calls between tokens, or a bare list of them."""
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         yield from self.begins(scanner)
         back = scanner.pos - scanner.start
         bracket = yield from scanner.literal(("[",))
         yield from scanner.blanks()
         if self.begin and (yield from scanner.peek()) == "{":
             scanner.pos = scanner.start + back
-            called = yield from read_envelopes(reader, self, EnvelopeForm(ends=self.end))
+            called = yield from read_envelopes(parser, self, EnvelopeForm(ends=self.end))
         else:
             calls: list[tuple[str, list[str]]] = []
-            called = yield from self._calls(reader, calls)
+            called = yield from self._calls(parser, calls)
             if called and bracket:
                 back = scanner.pos - scanner.start
                 yield from scanner.blanks()
                 if (yield from scanner.literal(("]",))):
-                    reader.drop_markup()
-                    yield from self._again(reader, calls)
+                    parser.drop_markup()
+                    yield from self._again(parser, calls)
                 else:
                     scanner.pos = scanner.start + back
         if called and self.begin:
-            reader.open_wrapper(self, self.end)
+            parser.open_wrapper(self, self.end)
         return called
 
-    def _again(self, reader: "MarkupParser", calls: list[tuple[str, list[str]]]) -> Reading[None]:
+    def _again(self, parser: "MarkupParser", calls: list[tuple[str, list[str]]]) -> Reading[None]:
         """Drops a copy of the list after the end token, without tokens, as LFM2 writes it."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         back = scanner.pos - scanner.start
         yield from scanner.blanks()
         if self.begin and (yield from scanner.literal(self.end)):
             yield from scanner.blanks()
             if (yield from scanner.literal(("[",))):
-                again = yield from reader.attempt(self._calls(reader, []))
+                again = yield from parser.attempt(self._calls(parser, []))
                 yield from scanner.blanks()
                 same = [(call.name, call.arguments) for call in again] == [(name, "".join(pieces)) for name, pieces in calls]
                 if same and (yield from scanner.literal(("]",))):
-                    reader.fired("duplicate_call")
-                    reader.drop_markup()
+                    parser.fired("duplicate_call")
+                    parser.drop_markup()
                     return
         scanner.pos = scanner.start + back
 
-    def _calls(self, reader: "MarkupParser", calls: list[tuple[str, list[str]]]) -> Reading[bool]:
+    def _calls(self, parser: "MarkupParser", calls: list[tuple[str, list[str]]]) -> Reading[bool]:
         """Parses calls up to other text or a cut-off call, and appends them to `calls`. Returns whether there were any."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         called: bool | None = False
         while called is not None:
             back = scanner.pos - scanner.start
             if called:
                 yield from scanner.run(_SEPARATORS, 4096)
-            again = yield from self._call(reader, calls)
+            again = yield from self._call(parser, calls)
             if again is False:
                 scanner.pos = scanner.start + back
                 return called
             called = again
         return True
 
-    def _call(self, reader: "MarkupParser", calls: list[tuple[str, list[str]]]) -> Reading[bool | None]:
+    def _call(self, parser: "MarkupParser", calls: list[tuple[str, list[str]]]) -> Reading[bool | None]:
         """Parses a call. Returns whether there was one; None if it is cut off."""
-        scanner = reader.scanner
-        name = bare_name(reader, (yield from scanner.run(_NAME, 128)) or "")
-        if not reader.accepts(self, name) or not (yield from scanner.literal(("(",))):
+        scanner = parser.scanner
+        name = bare_name(parser, (yield from scanner.run(_NAME, 128)) or "")
+        if not parser.accepts(self, name) or not (yield from scanner.literal(("(",))):
             return False
         back = scanner.pos - scanner.start
         yield from scanner.blanks()
-        if not (yield from self._is_call(reader)):
+        if not (yield from self._is_call(parser)):
             return False
         scanner.pos = scanner.start + back
-        reader.start(self, reader.new_id(), name)
+        parser.start(self, parser.new_id(), name)
         pieces: list[str] = []
         calls.append((name, pieces))
 
         def emit(text: str) -> None:
             if self.begin:
                 pieces.append(text)
-            reader.arguments(text)
+            parser.arguments(text)
 
         if (yield from Literals(scanner, _PYTHON, emit).read(")", ("=",))):
-            reader.end()
+            parser.end()
             return True
-        reader.break_off()
+        parser.break_off()
         return None
 
-    def _is_call(self, reader: "MarkupParser") -> Reading[bool]:
+    def _is_call(self, parser: "MarkupParser") -> Reading[bool]:
         """Whether the text after the bracket can be arguments: `)` or `key=`, followed by a literal in a bare call."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         if (yield from scanner.literal((")",))):
             yield from scanner.blanks()
             return not (self.ambiguous and (yield from scanner.peek())) or bool((yield from scanner.ahead((",", "]"))))

@@ -94,62 +94,62 @@ class ReasoningTags(CustomDialect):
     known: bool = True
     lone: Lone = "word"
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        tag = yield from reader.scanner.literal(self.openers)
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        tag = yield from parser.scanner.literal(self.openers)
         if tag is None:
             return False
         if tag in CITATIONS:
-            return (yield from self._citation(reader, tag))
+            return (yield from self._citation(parser, tag))
         for row in self.pairs:
             if tag == row.begin:
-                return (yield from self._begin(reader, row))
+                return (yield from self._begin(parser, row))
         for row in self.answers:
             if tag in (row.begin, row.end):
-                return (yield from self._answer(reader, row, tag))
-        return (yield from self._end(reader, [row for row in self.pairs if tag == row.end]))
+                return (yield from self._answer(parser, row, tag))
+        return (yield from self._end(parser, [row for row in self.pairs if tag == row.end]))
 
-    def _begin(self, reader: "MarkupParser", row: Pair) -> Reading[bool]:
-        scanner, place = reader.scanner, reader.place
-        if place.in_code or reader.in_reasoning or not (row.place == "anywhere" or (self.known and _is_in_place(reader, row))):
-            reader.named = True
+    def _begin(self, parser: "MarkupParser", row: Pair) -> Reading[bool]:
+        scanner, place = parser.scanner, parser.place
+        if place.in_code or parser.in_reasoning or not (row.place == "anywhere" or (self.known and _is_in_place(parser, row))):
+            parser.named = True
             return False
         yield from _repeated(scanner, (row.begin,))
         # after the beginning of an answer, a tag that ordinary text may contain is a guess: see Guess
-        reader.switch_reasoning(self, thinking=True, pair=row, guess=row.place != "anywhere" and not place.message_start)
+        parser.switch_reasoning(self, thinking=True, pair=row, guess=row.place != "anywhere" and not place.message_start)
         return True
 
-    def _end(self, reader: "MarkupParser", rows: list[Pair]) -> Reading[bool]:
-        scanner, place = reader.scanner, reader.place
+    def _end(self, parser: "MarkupParser", rows: list[Pair]) -> Reading[bool]:
+        scanner, place = parser.scanner, parser.place
         ends = tuple(row.end for row in rows)
-        if rows[0].models and not (reader.thought and reader.thought.end in ends):
+        if rows[0].models and not (parser.thought and parser.thought.end in ends):
             return False
-        if place.in_code and not (yield from self._ends_code(reader)):
+        if place.in_code and not (yield from self._ends_code(parser)):
             return False
-        if not reader.thinking and not reader.may_be_inside:
-            return (yield from self._lone(reader, anywhere=rows[0].place == "anywhere"))
+        if not parser.thinking and not parser.may_be_inside:
+            return (yield from self._lone(parser, anywhere=rows[0].place == "anywhere"))
         yield from _repeated(scanner, ends)
-        if reader.tentative and not (yield from scanner.peek()):
-            reader.guess = None
-            reader.confirm_calls()  # no text follows the reasoning
-        reader.switch_reasoning(self, thinking=False)
+        if parser.tentative and not (yield from scanner.peek()):
+            parser.guess = None
+            parser.confirm_calls()  # no text follows the reasoning
+        parser.switch_reasoning(self, thinking=False)
         if found := (yield from scanner.literal(tuple(row.begin for row in self.answers))):
             yield from scanner.blanks()
-            reader.answers(found)
+            parser.answers(found)
         return True
 
-    def _ends_code(self, reader: "MarkupParser") -> Reading[bool]:
+    def _ends_code(self, parser: "MarkupParser") -> Reading[bool]:
         """Whether an end tag in code ends the reasoning, which then left a fence or a backtick open."""
-        scanner, place = reader.scanner, reader.place
-        quoted, reader.named = reader.named, False
+        scanner, place = parser.scanner, parser.place
+        quoted, parser.named = parser.named, False
         back = scanner.pos - scanner.start
-        ends = reader.thinking and not quoted and (place.line_start or not place.in_fence) and (yield from _line_ends(scanner))
+        ends = parser.thinking and not quoted and (place.line_start or not place.in_fence) and (yield from _line_ends(scanner))
         scanner.pos = scanner.start + back
         return ends
 
-    def _lone(self, reader: "MarkupParser", *, anywhere: bool) -> Reading[bool]:
+    def _lone(self, parser: "MarkupParser", *, anywhere: bool) -> Reading[bool]:
         """Parses an end tag without a begin tag, after text that was emitted as content."""
-        scanner, place = reader.scanner, reader.place
-        if self.lone == "nowhere" or (reader.named and not anywhere):
+        scanner, place = parser.scanner, parser.place
+        if self.lone == "nowhere" or (parser.named and not anywhere):
             return False
         at_line, at_message, glued = place.line_start, place.message_start, place.glued
         after = scanner.pos - scanner.start
@@ -164,41 +164,41 @@ class ReasoningTags(CustomDialect):
         scanner.pos = scanner.start + after
         if at_line:
             yield from scanner.blanks()
-        reader.drop_stray_end()
+        parser.drop_stray_end()
         return True
 
-    def _answer(self, reader: "MarkupParser", row: Pair, tag: str) -> Reading[bool]:
-        scanner, place = reader.scanner, reader.place
+    def _answer(self, parser: "MarkupParser", row: Pair, tag: str) -> Reading[bool]:
+        scanner, place = parser.scanner, parser.place
         if place.in_code:
             return False
         if tag == row.begin:
-            if reader.in_reasoning or not (row.place == "anywhere" or place.message_start):
+            if parser.in_reasoning or not (row.place == "anywhere" or place.message_start):
                 return False
             yield from scanner.blanks()
-            reader.answers(tag)
-            reader.fired(self.name)
+            parser.answers(tag)
+            parser.fired(self.name)
             return True
-        if reader.answer != row.begin:
+        if parser.answer != row.begin:
             return False
         if row.place != "anywhere":
             yield from scanner.blanks()
             if (yield from scanner.peek()):
                 return False
-        reader.answers("")
+        parser.answers("")
         return True
 
-    def _citation(self, reader: "MarkupParser", tag: str) -> Reading[bool]:
-        scanner = reader.scanner
-        if reader.place.in_code or not (reader.thought or reader.answer):
+    def _citation(self, parser: "MarkupParser", tag: str) -> Reading[bool]:
+        scanner = parser.scanner
+        if parser.place.in_code or not (parser.thought or parser.answer):
             return False
         if tag != "<co>" and ((yield from scanner.run(_CITED, MAX_CITED)) is None or not (yield from scanner.literal((">",)))):
             return False
-        reader.drop_markup()
+        parser.drop_markup()
         return True
 
 
-def _is_in_place(reader: "MarkupParser", row: Pair) -> bool:
-    return reader.place.message_start if row.place == "message" else reader.place.line_start
+def _is_in_place(parser: "MarkupParser", row: Pair) -> bool:
+    return parser.place.message_start if row.place == "message" else parser.place.line_start
 
 
 def _repeated(scanner: Scanner, tags: tuple[str, ...]) -> Reading[None]:

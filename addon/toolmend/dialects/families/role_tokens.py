@@ -119,42 +119,42 @@ class RoleTokens(CustomDialect):
 
     row: TurnTokens = TurnTokens(())
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner, place, row = reader.scanner, reader.place, self.row
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner, place, row = parser.scanner, parser.place, self.row
         if place.in_code:
             return False
-        after_call = reader.after_call
+        after_call = parser.after_call
         token = (yield from scanner.literal(self.openers)) or ""
         if output := dict(row.outputs).get(token):
             if not (after_call or (yield from _is_glued(scanner))):
                 return False
-            self._take(reader)
-            reader.open_wrapper(self, (output,))
+            self._take(parser)
+            parser.open_wrapper(self, (output,))
             return True
         if token in row.named:
-            reader.named = True
+            parser.named = True
             return False
         if token in row.wrappers:
             yield from scanner.literal(row.wrappers)
             follows = yield from scanner.peek()
             empty = (follows not in "<[{`" and (yield from _is_glued(scanner))) if follows else place.glued
-            if reader.named or not (after_call or empty):
-                reader.named = True
+            if parser.named or not (after_call or empty):
+                parser.named = True
                 return False
-            self._take(reader)
+            self._take(parser)
             return True
         end = scanner.pos - scanner.start
-        if not after_call and (reader.named or not (yield from self._counts(reader, token))):
-            reader.named = reader.named or token in row.begins
+        if not after_call and (parser.named or not (yield from self._counts(parser, token))):
+            parser.named = parser.named or token in row.begins
             return False
         scanner.pos = scanner.start + end
         yield from self._rest(scanner, token)
-        self._take(reader)
+        self._take(parser)
         return True
 
-    def _counts(self, reader: "MarkupParser", token: str) -> Reading[bool]:
+    def _counts(self, parser: "MarkupParser", token: str) -> Reading[bool]:
         """Whether the token before the scanner's position, not after a call, begins or ends a turn."""
-        scanner, place = reader.scanner, reader.place
+        scanner, place = parser.scanner, parser.place
         if place.message_start and token in self.row.begins:
             return (yield from _is_glued(scanner)) or (yield from self._role(scanner))
         follows = yield from self._follows(scanner)
@@ -176,10 +176,10 @@ class RoleTokens(CustomDialect):
                 scanner.pos = scanner.start + back
                 return
 
-    def _take(self, reader: "MarkupParser") -> None:
-        reader.fired(self.name)
-        reader.drop_markup()
-        reader.place.markup()
+    def _take(self, parser: "MarkupParser") -> None:
+        parser.fired(self.name)
+        parser.drop_markup()
+        parser.place.markup()
 
     def _follows(self, scanner: Scanner) -> Reading[str]:
         """What follows a token: "over" (the end of the text), "line" (a line end, then text), "token" or "text"."""

@@ -44,44 +44,44 @@ class ToolCode(PythonList):
     def in_reasoning(self) -> InReasoning:
         return "never"
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         opener = yield from scanner.literal(self.openers)
         assert opener
         if opener == _OPEN:
-            return (yield from self._line(reader, printed=True)) is not False
+            return (yield from self._line(parser, printed=True)) is not False
         called: bool | None = False
         while called is not None:
             back = scanner.pos - scanner.start
             yield from scanner.blanks()
             if called and (yield from scanner.literal(_ENDS[opener])):
-                reader.drop_markup()
+                parser.drop_markup()
                 return True
             printed = bool((yield from scanner.literal(("print(",))))
             yield from scanner.literal(("default_api.",))
-            again = yield from self._line(reader, printed=printed)
+            again = yield from self._line(parser, printed=printed)
             if again is False:
                 scanner.pos = scanner.start + back
                 return called
             called = again
         return True
 
-    def _line(self, reader: "MarkupParser", *, printed: bool) -> Reading[bool | None]:
+    def _line(self, parser: "MarkupParser", *, printed: bool) -> Reading[bool | None]:
         """Parses a call, and the end of its `print`. Returns whether there was one; None if it is cut off."""
-        called = yield from self._call(reader, [])
+        called = yield from self._call(parser, [])
         if called and printed:
-            back = reader.scanner.pos - reader.scanner.start
-            yield from reader.scanner.blanks()
-            if (yield from reader.scanner.literal((")",))):
-                reader.drop_markup()
+            back = parser.scanner.pos - parser.scanner.start
+            yield from parser.scanner.blanks()
+            if (yield from parser.scanner.literal((")",))):
+                parser.drop_markup()
             else:
-                reader.scanner.pos = reader.scanner.start + back
+                parser.scanner.pos = parser.scanner.start + back
         return called
 
-    def _is_call(self, reader: "MarkupParser") -> Reading[bool]:
-        if (yield from reader.scanner.ahead((")",))):
+    def _is_call(self, parser: "MarkupParser") -> Reading[bool]:
+        if (yield from parser.scanner.ahead((")",))):
             return True
-        return (yield from super()._is_call(reader))
+        return (yield from super()._is_call(parser))
 
 
 TOOL_CODE = ToolCode("tool_code")

@@ -71,33 +71,33 @@ class XMLCall(CustomDialect):
         """The dialect with elements named after the tools of a request."""
         return self if self.openers == _ANY else _with_tools(tuple(sorted(tools.schemas)))
 
-    def read(self, reader: "MarkupParser") -> Reading[bool]:
-        scanner = reader.scanner
+    def read(self, parser: "MarkupParser") -> Reading[bool]:
+        scanner = parser.scanner
         begin = scanner.pos - scanner.start
-        tag = yield from self._tag(reader)
+        tag = yield from self._tag(parser)
         if tag is None:
             return False
         word, rest = tag["word"], tag["rest"].strip()
-        name = _name_in(reader, word, rest)
+        name = _name_in(parser, word, rest)
         if name is None and not rest and word in _CALLS:
-            name = yield from self._name_element(reader)
+            name = yield from self._name_element(parser)
         if name is None:
             opener = scanner.text[scanner.start + begin : scanner.pos]
-            wraps = not rest and not tag["empty"] and not reader.aside[0] and _WRAPPING.search(word)
-            if not wraps or reader.opens_wrapper(opener):
+            wraps = not rest and not tag["empty"] and not parser.aside[0] and _WRAPPING.search(word)
+            if not wraps or parser.opens_wrapper(opener):
                 return False
-            return (yield from reader.call_in(len(opener), (f"</{word}>", f"</ {word}>"))) is not None
+            return (yield from parser.call_in(len(opener), (f"</{word}>", f"</ {word}>"))) is not None
         if word == "function" and rest.startswith("=") and (yield from _look(scanner, self._qwen_follows(scanner))):
             return False
-        found = yield from reader.attempt(self._call(reader, word, name, empty=bool(tag["empty"])))
-        if not found or not (yield from self._ends(reader)):
+        found = yield from parser.attempt(self._call(parser, word, name, empty=bool(tag["empty"])))
+        if not found or not (yield from self._ends(parser)):
             return False
-        reader.emit_attempts(found)
+        parser.emit_attempts(found)
         return True
 
-    def _tag(self, reader: "MarkupParser") -> Reading[re.Match[str] | None]:
+    def _tag(self, parser: "MarkupParser") -> Reading[re.Match[str] | None]:
         """Parses the begin tag of an element. Returns early without a name or attribute, as most `<` do not begin a tag."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         if not (yield from scanner.literal(("<",))):
             return None
         begin = scanner.pos - scanner.start
@@ -107,7 +107,7 @@ class XMLCall(CustomDialect):
         attribute = yield from scanner.run(_WORD, 64)
         yield from scanner.blanks()
         follows = yield from scanner.peek()
-        if not word or (attribute and follows != "=" and not (follows == ">" and attribute in reader.tools.schemas)):
+        if not word or (attribute and follows != "=" and not (follows == ">" and attribute in parser.tools.schemas)):
             return None
         scanner.pos = scanner.start + begin
         text = yield from scanner.run(_IN_TAG, MAX_TAG)
@@ -118,21 +118,21 @@ class XMLCall(CustomDialect):
         yield from scanner.blanks()
         return bool((yield from scanner.literal(("<parameter=", "</function>"))))
 
-    def _name_element(self, reader: "MarkupParser") -> Reading[str | None]:
+    def _name_element(self, parser: "MarkupParser") -> Reading[str | None]:
         """Parses `<name>bash</name>`. Returns the name of the tool."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         back = scanner.pos - scanner.start
         yield from scanner.blanks()
         begin = yield from scanner.literal(_NAMES)
         name = ((yield from scanner.run(_IN_TAG, 128)) or "").strip() if begin else ""
-        if name in reader.tools.schemas and begin and (yield from scanner.literal((f"</{begin[1:]}",))):
+        if name in parser.tools.schemas and begin and (yield from scanner.literal((f"</{begin[1:]}",))):
             return name
         scanner.pos = scanner.start + back
         return None
 
-    def _call(self, reader: "MarkupParser", word: str, name: str, *, empty: bool) -> Reading[bool]:
+    def _call(self, parser: "MarkupParser", word: str, name: str, *, empty: bool) -> Reading[bool]:
         """Parses the content of a call's element, and its end tag."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         ends = (word, name, *closers.CALLS)
         arguments: str | None = "{}"
         if not empty:
@@ -143,80 +143,80 @@ class XMLCall(CustomDialect):
             if (yield from scanner.peek()) == "{":
                 pieces: list[str] = []
                 whole = yield from follow_object(scanner, ("</",), pieces.append)
-                arguments = _unwrapped(reader, name, "".join(pieces)) if whole else None
+                arguments = _unwrapped(parser, name, "".join(pieces)) if whole else None
             else:
-                arguments = yield from self._parameters(reader, name, inner)
+                arguments = yield from self._parameters(parser, name, inner)
             yield from scanner.blanks()
             if around and (yield from _end(scanner, inner)):
                 yield from scanner.blanks()
             if not (yield from _end(scanner, ends)) and (yield from scanner.peek()):
                 return False
-        if arguments is None or not reader.tools.fits(name, arguments):
+        if arguments is None or not parser.tools.fits(name, arguments):
             return False
-        reader.start(self, reader.new_id(), name)
-        reader.arguments(arguments)
-        reader.end()
+        parser.start(self, parser.new_id(), name)
+        parser.arguments(arguments)
+        parser.end()
         return True
 
-    def _parameters(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[str | None]:
+    def _parameters(self, parser: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[str | None]:
         """Parses elements up to an end tag in `ends`, which is not consumed. Returns the arguments as JSON, or None."""
-        scanner = reader.scanner
-        schema, properties = reader.tools.schemas.get(name, {}), reader.tools.properties(name)
+        scanner = parser.scanner
+        schema, properties = parser.tools.schemas.get(name, {}), parser.tools.properties(name)
         given: dict[str, str] = {}
         items: dict[str, list[str]] = {}  # name → JSON of each value as a list item
         while len(given) < MAX_PARAMETERS:
             yield from scanner.blanks()
             if not (yield from scanner.peek()) or (yield from _look(scanner, _end(scanner, ends))):
                 return "{" + ", ".join(f"{json_text.quote(key)}: {value}" for key, value in given.items()) + "}"
-            header = yield from self._parameter(reader, name)
+            header = yield from self._parameter(parser, name)
             if header is None:
                 return None
-            text = yield from self._value(reader, name, header[1], ends)
+            text = yield from self._value(parser, name, header[1], ends)
             if text is None:
                 return None
             key, types = header[0], types_of(properties.get(header[0]), schema)
             items.setdefault(key, []).append(to_json(text, types_of(items_of(properties.get(key), schema), schema)))
             if key in given:
-                reader.fired("repeated_parameter")
+                parser.fired("repeated_parameter")
             given[key] = f"[{', '.join(items[key])}]" if key in given and "array" in types else to_json(text, types)
         return None
 
-    def _parameter(self, reader: "MarkupParser", name: str) -> Reading[tuple[str, tuple[str, ...]] | None]:
+    def _parameter(self, parser: "MarkupParser", name: str) -> Reading[tuple[str, tuple[str, ...]] | None]:
         """Parses the tag of a parameter. Returns its name, and the possible names of its end tag."""
-        tag = yield from self._tag(reader)
+        tag = yield from self._tag(parser)
         if tag is None or tag["empty"]:
             return None
         word, rest = _MARK.sub("", tag["word"]), tag["rest"]
         named = (_NAMED.fullmatch(rest) or _VALUED.fullmatch(rest)) if word in _PARAMETERS else None
         key = named[1] if named else word
-        if key not in reader.tools.properties(name):
+        if key not in parser.tools.properties(name):
             return None
         return key, (closers.PARAMETERS if named else (word,))
 
-    def _value(self, reader: "MarkupParser", name: str, closer: tuple[str, ...], ends: tuple[str, ...]) -> Reading[str | None]:
+    def _value(self, parser: "MarkupParser", name: str, closer: tuple[str, ...], ends: tuple[str, ...]) -> Reading[str | None]:
         """Parses a value and its end tag: the first one that another parameter, or the end of the call, follows (R4)."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         begin = scanner.pos - scanner.start
-        while reader.unended < MAX_UNENDED:
+        while parser.unended < MAX_UNENDED:
             at = scanner.text.find("<", scanner.pos)
             if at < 0:
                 if scanner.ended:
-                    reader.unended += 1
+                    parser.unended += 1
                     return None
                 scanner.pos = len(scanner.text)
                 yield
                 continue
             scanner.pos = at
             end = at - scanner.start
-            ended = (yield from _end(scanner, closer)) or (yield from self._wrong_end(reader, name, ends))
-            if ended and (yield from _look(scanner, self._follows(reader, name, ends))):
+            ended = (yield from _end(scanner, closer)) or (yield from self._wrong_end(parser, name, ends))
+            if ended and (yield from _look(scanner, self._follows(parser, name, ends))):
                 return _plain(scanner.text[scanner.start + begin : scanner.start + end])
             scanner.pos = scanner.start + end + 1
         return None
 
-    def _wrong_end(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
+    def _wrong_end(self, parser: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
         """Parses a damaged closing tag that is not an end tag of the call."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         back = scanner.pos - scanner.start
         closer = yield from read_closer(scanner, (name, *ends))
         if closer and not closer.cut and closer.element not in (name, *ends):
@@ -224,17 +224,17 @@ class XMLCall(CustomDialect):
         scanner.pos = scanner.start + back
         return False
 
-    def _follows(self, reader: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
+    def _follows(self, parser: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
         """Whether the text at the scanner's position can follow a parameter."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         yield from scanner.blanks()
         if not (yield from scanner.peek()) or (yield from _look(scanner, _end(scanner, ends))):
             return True
-        return (yield from self._parameter(reader, name)) is not None
+        return (yield from self._parameter(parser, name)) is not None
 
-    def _ends(self, reader: "MarkupParser") -> Reading[bool]:
+    def _ends(self, parser: "MarkupParser") -> Reading[bool]:
         """Whether only markup follows the call."""
-        scanner = reader.scanner
+        scanner = parser.scanner
         back = scanner.pos - scanner.start
         yield from scanner.blanks()
         follows = yield from scanner.peek()
@@ -260,9 +260,9 @@ def _look[T](scanner: Scanner, reading: Reading[T]) -> Reading[T]:
     return found
 
 
-def _name_in(reader: "MarkupParser", word: str, rest: str) -> str | None:
+def _name_in(parser: "MarkupParser", word: str, rest: str) -> str | None:
     """The offered tool that a tag names."""
-    offered = reader.tools.schemas
+    offered = parser.tools.schemas
     named = _NAMED.fullmatch(rest) or (_VALUED.fullmatch(rest) if word in (*_CALLS, *_PARAMETERS) else None)
     prefixed = _PREFIXED.fullmatch(word)
     if named:
@@ -274,13 +274,13 @@ def _name_in(reader: "MarkupParser", word: str, rest: str) -> str | None:
     return word if word in offered else prefixed[1] if prefixed and prefixed[1] in offered else None
 
 
-def _unwrapped(reader: "MarkupParser", name: str, text: str) -> str:
+def _unwrapped(parser: "MarkupParser", name: str, text: str) -> str:
     """The arguments in an envelope of a call of this tool; other text stays as it is."""
     try:
         value = json_text.loads(text.encode())
     except ValueError:
         return text
-    if reader.tools.fits(name, text) or not isinstance(value, dict) or name not in (value.get(key) for key in NAMES):
+    if parser.tools.fits(name, text) or not isinstance(value, dict) or name not in (value.get(key) for key in NAMES):
         return text
     return next((json_text.dumps(value[key]) for key in ARGUMENTS if isinstance(value.get(key), dict)), text)
 
