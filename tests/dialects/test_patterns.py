@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.patterns import Pattern, all_patterns
-from tests.support.cuts import cuts
+from tests.support.cuts import cuts, finely
 from tests.support.judges.chat import read
 from tests.support.rows import batches, each_of, some_of
 from tests.support.streams import body_of, chunk, event, play, stream
@@ -93,7 +93,7 @@ def test_pattern_with_a_finish_reason_on_each_chunk(names: Sequence[str], subtes
         assert [call.arguments for call in choice.calls] == [call[2] for call in pattern.calls]
         assert (choice.content, choice.reasoning) == (pattern.content, pattern.reasoning)
         assert choice.finish_reasons[-1] == (pattern.expected_finish or "stop")
-        assert read(play(lambda: make(pattern), [upstream[at : at + 1] for at in range(len(upstream))])).only == choice
+        assert read(play(lambda: make(pattern), finely(upstream))).only == choice
 
     each_of(((name, PATTERNS[name]) for name in names), subtests, check)
 
