@@ -6,6 +6,7 @@ in the background, where an interrupt is ignored, by all programs that are start
 Every request that a test translates, for whatever it tests, passes the strict upstream of its host and model.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -18,6 +19,8 @@ from hypothesis import settings
 from tests.support import progress
 from tests.support.cuts import DEEP, SEED
 from tests.support.strict_upstream import refusal
+
+gc.disable()  # until the first test
 
 OURS = ("TOOLMEND_PYTHON", "TOOLMEND_TORTURE", "TOOLMEND_EXACT")
 """Variables that say how to test."""
@@ -56,6 +59,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             placed.append((before / total, file))
             before += len(file)
     items[:] = [item for _, file in sorted(placed, key=lambda each: each[0]) for item in file]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """All that was imported and collected stays to the end: no collection of garbage looks through it, and none ran before."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

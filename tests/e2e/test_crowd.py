@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -19,11 +20,11 @@ pytestmark = pytest.mark.slow
 
 CROWD = 200
 DEEP, LONG, MANY = 100_000, 10_000_000, 300_000
-BOMBS = {
-    "deep": '{"choices":' + "[" * DEEP + "]" * DEEP + "}",
-    "a long text": json.dumps(chunk({"content": "x" * LONG})),
-    "many members": json.dumps({**chunk({"content": "a"}), **{f"k{number}": 0 for number in range(MANY)}}),
-    "a long number": '{"choices":[{"index":0,"delta":{"content":"a"}}],"n":' + "9" * 1_000_000 + "}",
+BOMBS: dict[str, Callable[[], str]] = {
+    "deep": lambda: '{"choices":' + "[" * DEEP + "]" * DEEP + "}",
+    "a long text": lambda: json.dumps(chunk({"content": "x" * LONG})),
+    "many members": lambda: json.dumps({**chunk({"content": "a"}), **{f"k{number}": 0 for number in range(MANY)}}),
+    "a long number": lambda: '{"choices":[{"index":0,"delta":{"content":"a"}}],"n":' + "9" * 1_000_000 + "}",
 }
 
 
@@ -63,7 +64,7 @@ def test_a_bomb(proxy: Mitmdump, serve: Serve, flows: Path, path: str, bomb: str
     """It passes as it came, and so does what comes behind it."""
     whole = stream(["Still here."])
     role = whole.index(b"\n\n") + 2
-    body = whole[:role] + event(BOMBS[bomb]) + whole[role:]
+    body = whole[:role] + event(BOMBS[bomb]()) + whole[role:]
     pieces = tuple((0.0, body[at : at + 60_000]) for at in range(0, len(body), 60_000))
     reply = ask(proxy, serve(Script(pieces)).url, path=path)
     assert reply.terminated

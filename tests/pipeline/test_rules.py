@@ -2,11 +2,13 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
 from tests.patterns import all_patterns
 from tests.support.paths import ADDON
+from tests.support.rows import each_of
 from toolmend.dialects import DIALECTS, REASONING_TAGS
 from toolmend.pipeline.rules import RULES, rule
 
@@ -37,26 +39,30 @@ def fired() -> set[str]:
     return found
 
 
-NAMES = sorted({*fired(), *DIALECTS, REASONING_TAGS.name, *(name for one in all_patterns().values() for name in one.rules)})
+@cache
+def names() -> list[str]:
+    return sorted({*fired(), *DIALECTS, REASONING_TAGS.name, *(name for one in all_patterns().values() for name in one.rules)})
 
 
 def test_the_names_are_found() -> None:
-    assert {"tool_call_id", "policy_collect", "finish_reason", "usage_estimated", "kimi_k2", "block_stop"} <= set(NAMES)
+    assert {"tool_call_id", "policy_collect", "finish_reason", "usage_estimated", "kimi_k2", "block_stop"} <= set(names())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_it_has_words(name: str) -> None:
-    words = rule(name)
-    for text in (words.what, words.why):
-        assert text[0].isupper() or text.startswith("toolmend_")
-        assert text.endswith(".")
-        assert "{" not in text
-    if name in DIALECTS:
-        assert f" {name}," in words.what
+def test_each_has_words(subtests: pytest.Subtests) -> None:
+    def check(name: str) -> None:
+        words = rule(name)
+        for text in (words.what, words.why):
+            assert text[0].isupper() or text.startswith("toolmend_")
+            assert text.endswith(".")
+            assert "{" not in text
+        if name in DIALECTS:
+            assert f" {name}," in words.what
+
+    each_of(((name, name) for name in names()), subtests, check)
 
 
 def test_no_words_for_what_never_fires() -> None:
-    assert set(RULES) - {"dialect"} <= set(NAMES)
+    assert set(RULES) - {"dialect"} <= set(names())
 
 
 def test_a_name_that_no_rule_has() -> None:

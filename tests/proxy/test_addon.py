@@ -406,7 +406,8 @@ def test_sse_that_is_served_whole_is_mended_whole(proxy: Proxy, replay: str | No
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_passed_on_unread(proxy: Proxy, log: Log, name: str) -> None:
-    bomb, encoding = BOMBS[name]
+    make, encoding = BOMBS[name]
+    bomb = make()
     flow = asked()
     response = proxy.open(flow, bomb, content_type="application/json", content_encoding=encoding)
     headers = response.headers.copy()
