@@ -428,7 +428,7 @@ def test_candidates_whose_index_is_text_are_told_apart() -> None:
     made = pipeline()
     for at in range(len(ONE)):
         made.feed(gemini_sse([candidate({"text": ONE[at]}, index=choice) for choice in ("1", "0")]))
-    assert [len(choice.reader.ids) for choice in made._markup._choices.values()] == [1, 1]
+    assert [len(choice.parser.ids) for choice in made._markup._choices.values()] == [1, 1]
 
 
 def test_a_refused_prompt() -> None:
