@@ -222,7 +222,7 @@ class Emitter:
             for op in tentative.deferred.ops:
                 self._queue(ContentSpan(op.size) if answered and isinstance(op, ReasoningSpan) else op)
 
-    def _show_end(self, *, cut: bool) -> None:
+    def _record_beginning(self, *, cut: bool) -> None:
         """Records, at the end of a text without a tag, that it began as content, unless it may be reasoning that was cut off.
 
         After a call this holds only if nothing was known about the model: models call from inside their reasoning.
@@ -237,7 +237,7 @@ class Emitter:
         self.began_as = self.began_as or "reasoning"
         self.drop_markup()
 
-    def answers(self, tag: str) -> None:
+    def switch_answer(self, tag: str) -> None:
         """Drops the tag that begins the answer; with an empty `tag`, the one that ends it."""
         self.drop_markup()
         self.answer = tag
@@ -266,7 +266,7 @@ class Emitter:
                 return _DELIBERATES.search(text) is not None
         return True
 
-    def _called(self) -> None:
+    def _resolve_guess(self) -> None:
         """Resolves a guess at a certain call: the text before it is the answer, or reasoning that makes the call."""
         if self.guess and not self.whole:
             if self.undecided or not self._is_thought:
@@ -374,7 +374,7 @@ class Emitter:
             kept = len(self.guess.texts) if self.guess else 0
             self.tentative = Tentative(self.calls, self._next_index, set(self.ids), kept)
         elif not self.tentative:
-            self._called()
+            self._resolve_guess()
         self.committed = True
         if self.tentative:
             self.tentative.rules.append(dialect.name)

@@ -44,7 +44,7 @@ class MarkupParser(Emitter):
     """Parses the text of one choice. A dialect reads from `scanner` and reports calls to the methods of Emitter.
 
     Args:
-        words: The openers to search for.
+        index: The openers to search for.
         tools: The tools that the request offers.
         choice: The index of the choice.
         new_id: Returns a new call id.
@@ -55,7 +55,7 @@ class MarkupParser(Emitter):
 
     def __init__(
         self,
-        words: OpenerIndex,
+        index: OpenerIndex,
         tools: Tools,
         choice: int,
         new_id: Callable[[], str],
@@ -65,8 +65,8 @@ class MarkupParser(Emitter):
         whole: bool = False,
     ) -> None:
         super().__init__(tools, choice, new_id, fired, begins, whole=whole)
-        self._openers = words
-        self._at_start = words if words is not words.rest else None  # the openers until the message has begun
+        self._openers = index
+        self._at_start = index if index is not index.rest else None  # the openers until the message has begun
         self.followed = self.again = 0  # how far values of possible calls were parsed, and how many of them within that text
         self.unended = 0  # number of XML values that were parsed to the end of the text
         self._in_call = self._idle = False
@@ -90,11 +90,11 @@ class MarkupParser(Emitter):
             return None
         if self.scanner.text_state:
             return self.scanner.text_state
-        rests = self._idle and not self.thinking and not self.open[0] and not (self.speaking and reasoning)
-        if self._at_start and rests:
+        is_idle = self._idle and not self.thinking and not self.open[0] and not (self.speaking and reasoning)
+        if self._at_start and is_idle:
             self._choose(reasoning=reasoning)
-            rests = reasoning or self._at_start is None
-        return self._openers.text_state if rests else None
+            is_idle = reasoning or self._at_start is None
+        return self._openers.text_state if is_idle else None
 
     def _stays(self, *, reasoning: bool) -> bool:
         """Whether more text of this kind neither triggers a decision nor exceeds MAX_HELD."""
@@ -165,7 +165,7 @@ class MarkupParser(Emitter):
             self.drop_markup()
             self._restart()
         if begins:
-            self._called()
+            self._resolve_guess()
         return self.ops
 
     def _only_a_wrapper(self) -> bool:
@@ -179,7 +179,7 @@ class MarkupParser(Emitter):
         """Returns the ops at the end of the text and resets the parser. `cut`: the stream was cut off."""
         self.ops = []
         self._read_to_the_end(broken=cut)
-        self._show_end(cut=cut)
+        self._record_beginning(cut=cut)
         if cut and not self.undecided:
             self.guess = None  # reasoning that was cut off
         self.confirm_calls()

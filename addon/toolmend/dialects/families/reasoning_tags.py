@@ -134,7 +134,7 @@ class ReasoningTags(CustomDialect):
         parser.switch_reasoning(self, thinking=False)
         if found := (yield from scanner.literal(tuple(row.begin for row in self.answers))):
             yield from scanner.blanks()
-            parser.answers(found)
+            parser.switch_answer(found)
         return True
 
     def _ends_code(self, parser: "MarkupParser") -> Reading[bool]:
@@ -175,7 +175,7 @@ class ReasoningTags(CustomDialect):
             if parser.in_reasoning or not (row.place == "anywhere" or place.message_start):
                 return False
             yield from scanner.blanks()
-            parser.answers(tag)
+            parser.switch_answer(tag)
             parser.fired(self.name)
             return True
         if parser.answer != row.begin:
@@ -184,7 +184,7 @@ class ReasoningTags(CustomDialect):
             yield from scanner.blanks()
             if (yield from scanner.peek()):
                 return False
-        parser.answers("")
+        parser.switch_answer("")
         return True
 
     def _citation(self, parser: "MarkupParser", tag: str) -> Reading[bool]:
