@@ -185,3 +185,18 @@ def test_betas_that_are_refused(routed: Routes, message: str, kept: str) -> None
     assert (flow.request.headers.get("anthropic-beta", ""), flow.request.raw_content) == (kept, WARM)
     later = proxy.ask(post(WARM, **{"anthropic-beta": "b-2025,c-2026"})).request
     assert (later.headers.get("anthropic-beta", ""), later.raw_content) == (kept, WARM)
+
+
+@pytest.mark.usefixtures("data")
+def test_a_beta_for_what_was_learnt(routed: Routes) -> None:
+    route = {"from": "https://api.anthropic.com/v1/chat/completions", "model": "*", "use_model": "claude-opus-5-5"}
+    proxy = routed(to="https://llm.example.com/v1/messages", **route)
+    body = json.dumps({"model": "m", "reasoning_effort": "high", "messages": [{"role": "user", "content": "hi"}]}).encode()
+    flow = post(body, path="/v1/chat/completions")
+    proxy.open(flow, None, 400, **JSON)
+    assert flow.response and "anthropic-beta" not in flow.request.headers
+    message = "messages.1.content.0: This thinking block is bound to a different conversation."
+    flow.response.raw_content = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": message}}).encode()
+    assert proxy.addon._resend_if_learnt(flow)
+    assert flow.request.headers["anthropic-beta"] == "thinking-binding-controls-2026-08-01"
+    assert json.loads(flow.request.content)["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}

@@ -119,9 +119,15 @@ class Compacting:
 
 @value
 class Compaction:
-    """A summary that replaces the messages so far. Only the end of the stream follows."""
+    """A summary that replaces the messages so far.
+
+    `sealed`: the upstream's own item as JSON, which only its provider can read; `summary` is then empty. `alone`: only the end
+    of the stream follows, because the client asked for nothing else.
+    """
 
     summary: str
+    sealed: str = ""
+    alone: bool = True
     choice: int = 0
 
 

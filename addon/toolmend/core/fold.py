@@ -93,8 +93,7 @@ class Message:
     calls: dict[int, Call] = field(default_factory=dict)
     searches: list[WebSearch] = field(default_factory=list)
     logprobs: list[Mapping[str, Any]] = field(default_factory=list)
-    summary: str = ""
-    """Of the conversation, if the response is nothing else."""
+    compaction: Compaction | None = None
     apart: list[tuple[int, int]] = field(default_factory=list)
     """Where in `text` one message of the response ends and the next begins."""
     citations: list[Citation] = field(default_factory=list)
@@ -141,7 +140,7 @@ class Message:
             case LogProbs():
                 self.logprobs += event.tokens
             case Compaction():
-                self.summary = event.summary
+                self.compaction = event
             case Compacting():
                 pass
             case RefusalDelta():
@@ -243,7 +242,7 @@ def _size(event: Event) -> int:
         case LogProbs():
             return OVERHEAD * len(event.tokens)
         case Compaction():
-            return len(event.summary)
+            return len(event.summary) + len(event.sealed)
         case WebSearch():
             return OVERHEAD + sum(len(source.url) + len(source.title) for source in event.sources)
     return 0

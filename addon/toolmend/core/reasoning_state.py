@@ -7,6 +7,7 @@
          "call"       of the following call, in Gemini's Chat Completions: JSON text of {"id", "extra_content"}
          "plain"      empty: the reasoning is only text, and the upstream wants that back
          "summary"    of the conversation up to here: the text of a `compaction` item, see requests/compaction.py
+         "compacted"  JSON text of a `compaction` item of Responses that only its provider can read
 
 A seal is returned to its upstream byte for byte. Clients return `signature` (Messages) and `encrypted_content` (Responses)
 unchanged, so seals of other kinds travel there in an envelope of toolmend.
@@ -18,7 +19,7 @@ from typing import Literal, get_args
 
 from .fastclass import value
 
-type Kind = Literal["signature", "redacted", "encrypted", "details", "call", "plain", "summary"]
+type Kind = Literal["signature", "redacted", "encrypted", "details", "call", "plain", "summary", "compacted"]
 
 MARK = "toolmend1."
 """The prefix of every envelope."""

@@ -26,6 +26,7 @@ from ..providers.model_profiles import PROFILES, Profile, profile_for
 from ..providers.routes import COMPACT, Api, Origin, Route, is_compact, match
 from ..requests import RequestError, Translated
 from ..requests.local_responses import LocalRequest, LocalResponse, answer
+from ..requests.messages.betas import needed_betas
 from ..requests.outgoing import outgoing
 from ..requests.prompted import template_for
 from ..requests.translate import translate
@@ -242,11 +243,11 @@ def change(flow: http.HTTPFlow, routed: Routed, providers: Sequence[Profile], kn
     prompt_settings = {"trusted": routed.trusted, "compact": routed.compact}
     translated = _translated(routed.route, routed.client, routed.request, providers, known, **prompt_settings)
     betas = flow.request.headers.get(BETA, "")
-    kept = _accepted_betas(betas, translated.facts.get("refuses_betas", ()))
+    kept = _betas(betas, routed, translated)
     if translated.request == routed.translated.request and kept == betas:
         return None
     if kept != betas:
-        flow.request.headers.pop(BETA)
+        flow.request.headers.pop(BETA, None)
         if kept:
             flow.request.headers[BETA] = kept
     if translated.request != routed.translated.request:
@@ -264,6 +265,16 @@ def _accepted_betas(value: str, refused: Sequence[str]) -> str:
     return ",".join(word for word in words if word and not any(fnmatchcase(word, glob) for glob in refused))
 
 
+def _betas(value: str, routed: Routed, translated: Translated) -> str:
+    """Returns the header `anthropic-beta`: the client's, and what members need that toolmend wrote."""
+    if routed.route.upstream != "messages":
+        return value
+    known = [word.strip() for word in value.split(",")]
+    own = needed_betas(translated.request) if routed.client != "messages" or translated.edits else []
+    more = [beta for beta in own if beta not in known]
+    return _accepted_betas(",".join(filter(None, (value, *more))), translated.facts.get("refuses_betas", ()))
+
+
 def _called_origin(request: http.Request) -> Origin:
     """Returns the origin that the client connected to, not its Host header."""
     return Origin(request.scheme, request.host.lower().rstrip("."), request.port)
@@ -275,8 +286,9 @@ def _headers(routed: Routed, called: Origin) -> list[tuple[str, str]]:
     passed = (*PASSED_HEADERS, *(API_HEADERS[route.upstream] if routed.client == route.upstream else ()))
     fields = [(name.lower(), value) for name, value in routed.headers]
     headers = [("host", route.to.netloc)]
-    refused = routed.translated.facts.get("refuses_betas", ())
-    kept = [(name, _accepted_betas(value, refused) if name == BETA else value) for name, value in fields if name in passed]
+    kept = [(name, value) for name, value in fields if name in passed and name != BETA]
+    betas = ",".join(value for name, value in fields if name == BETA and name in passed)
+    kept += [(BETA, _betas(betas, routed, routed.translated))]
     headers += [(name, value) for name, value in kept if value and _is_safe_value(value)]
     headers += [("accept-encoding", "identity"), ("content-type", "application/json")]
     if any(name == "connection" and "close" in map(str.strip, value.lower().split(",")) for name, value in fields):

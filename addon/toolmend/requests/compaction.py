@@ -13,6 +13,7 @@ can read the summary; `summary_text` returns its text.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..core import json_text
 from ..core.fastclass import replace
 from ..core.json_access import as_list, objects
 from ..core.reasoning_state import MARK, opened
@@ -50,6 +51,11 @@ SEALED = (
     "If something is missing that you need, look for it in the project, or ask the user.)"
 )
 """Replaces a summary that only the provider that wrote it can read."""
+
+COMPACT_EDIT = "compact_20260112"
+
+MIN_THRESHOLD = 50_000
+"""The least trigger that Messages accepts."""
 
 THRESHOLD = 150_000
 """Input tokens from which Messages compacts a conversation, unless the request sets a trigger."""
@@ -139,8 +145,42 @@ def with_summary_prompt(conversation: Conversation, quirks: Quirks, request: Map
     )
 
 
+def sealed_item(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The item of Responses inside a block of Messages; empty if the block has none. Its provider alone can read it."""
+    signature = block.get("signature")
+    seal = opened(signature) if isinstance(signature, str) else None
+    if seal is None or seal.kind != "compacted":
+        return {}
+    try:
+        item = json_text.loads(seal.data.encode())
+    except json_text.NotJSON:
+        return {}
+    return item if isinstance(item, dict) and item.get("type") in ITEMS else {}
+
+
+def threshold_of(conversation: Conversation) -> int | None:
+    """The input tokens from which the client wants the upstream to compact the conversation in its answer."""
+    managed = conversation.rest.get("context_management")
+    if conversation.api == "messages":
+        edits = managed.get("edits") if isinstance(managed, Mapping) else None
+        for edit in edits if isinstance(edits, list) else ():
+            if isinstance(edit, Mapping) and edit.get("type") == COMPACT_EDIT and not edit.get("pause_after_compaction"):
+                trigger = edit.get("trigger")
+                return _whole(trigger.get("value") if isinstance(trigger, Mapping) else THRESHOLD)
+    for entry in managed if isinstance(managed, list) else ():
+        if isinstance(entry, Mapping) and entry.get("type") == "compaction":
+            return _whole(entry.get("compact_threshold"))
+    return None
+
+
+def _whole(given: Any) -> int | None:
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
+
+
 def summary_text(item: Mapping[str, Any]) -> str:
     """The text that replaces an item or block with a summary; empty if the item has no summary."""
+    if sealed_item(item):
+        return ""
     sealed = item.get("encrypted_content")
     if isinstance(content := item.get("content"), str) and content:
         return SUMMARY.format(content)

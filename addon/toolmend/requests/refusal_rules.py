@@ -228,16 +228,23 @@ def _roles(_found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     return Remedy(where, (f"{where} in developer user assistant tool",), {"developer": "only"}) if "system" in roles else None
 
 
-def _thoughts(_found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
+def _may_bind(refused: RefusedRequest) -> bool:
+    """Whether the upstream can be asked to drop thinking that is bound to another conversation; Bedrock has betas in the body."""
+    return refused.translated and refused.quirks.body != "bedrock" and not refused.quirks.drop_blocks
+
+
+def _thoughts(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     """Reasoning of earlier turns that the upstream does not accept: removed from this request only."""
     match refused.api:
+        case "messages" if "different conversation" in found.string.lower() and _may_bind(refused):
+            return Remedy("thinking.block_binding", (), {"drop_blocks": True})
         case "messages":
             return Remedy("messages[].content", ("messages[].content - redacted_thinking thinking",), once=True)
         case "responses":
             return Remedy("input", ("input - reasoning",), once=True)
     paths = [f"messages[].{name}" for name in ("reasoning_content", "reasoning", "reasoning_details")]
-    found = tuple(path for path in paths if at(refused.request, path) is not None)
-    return Remedy(found[0], found, once=True) if found else None
+    places = tuple(path for path in paths if at(refused.request, path) is not None)
+    return Remedy(places[0], places, once=True) if places else None
 
 
 def _budget(_found: re.Match[str], refused: RefusedRequest) -> Remedy | None:

@@ -95,7 +95,8 @@ class Quirks:
         service_tiers, cache_retentions: Accepted values of these options.
         search_tool: The form of the provider's web search, see web_search.py; empty: none.
         phases: `phase` of an assistant message.
-        compaction: The upstream compacts conversations.
+        drop_blocks: The upstream is asked to drop thinking bound to another conversation, as it refused a request for that.
+        compaction: The upstream compacts conversations when asked; compact_threshold: in an answer, from a number of tokens on.
 
     Body:
         body: The host's variant of the body.
@@ -170,6 +171,8 @@ class Quirks:
     search_tool: str = ""
     phases: bool = False
     compaction: bool = False
+    compact_threshold: bool = False
+    drop_blocks: bool = False
     body: Literal["", "vertex", "bedrock", "codex"] = ""
     refuses: tuple[str, ...] = ()
     refuses_betas: tuple[str, ...] = ()
@@ -301,6 +304,8 @@ HOSTS = (
          models="gpt-5.3-codex* gpt-5.4* gpt-5.5* gpt-5.6* gpt-6*", phases=True),
     _row(api="responses", hosts=f"{_OPENAI} chatgpt.com *.chatgpt.com openrouter.ai", compaction=True),
     _row(api="messages", hosts=f"api.anthropic.com {_BEDROCK} {_VERTEX} {_AZURE}", compaction=True),
+    _row(api="responses", hosts="api.openai.com", compact_threshold=True),
+    _row(api="messages", hosts="api.anthropic.com", compact_threshold=True),
     _row(api="responses", hosts="api.x.ai", strict=False, summary=False, options=("prompt_cache_key",)),
     # messages
     _row(api="messages", tool_name=_ANY_NAME, tool_id="messages", parts=True, cache_control=True, top_k=True, max_temperature=1,

@@ -100,6 +100,8 @@ def _without_citations(block: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _block(block: Mapping[str, Any], *, checks: bool) -> Mapping[str, Any] | None:
     text = block.get("signature") or block.get("data")
+    if block.get("type") == "compaction" and compaction.sealed_item(block):
+        return None
     seal = opened(text) if isinstance(text, str) and block.get("type") in ("thinking", "redacted_thinking") else None
     if seal is None:
         return block

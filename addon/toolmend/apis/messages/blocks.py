@@ -82,6 +82,10 @@ class Block:
         return self.content.get("type")
 
 
+SEALED = "(The provider compacted the conversation up to here.)"
+"""The text of a summary that only the upstream can read."""
+
+
 class Blocks:
     """Builds the blocks of one message.
 
@@ -137,7 +141,7 @@ class Blocks:
             case WebSearch():
                 self._search(event)
             case Compaction():
-                self._compact(event.summary)
+                self._compact(event)
             case ReasoningDelta() if event.text:
                 self.characters += len(event.text)
                 self.send_delta(self._open_thinking(), _delta("thinking_delta", "thinking", event.text))
@@ -265,12 +269,14 @@ class Blocks:
         self.end(block)
         self.begin(Block(result, bare=True))
 
-    def _compact(self, summary: str) -> None:
+    def _compact(self, event: Compaction) -> None:
         """Writes a summary of the conversation as one delta, as Anthropic sends it."""
-        self.compacted = True
-        self.characters += len(summary)
-        block = self.begin(Block({**compaction_of(""), "content": None}, lasts=True))
-        self.send_delta(block, json_text.dumps({"type": "compaction_delta", "content": summary, "encrypted_content": None}))
+        self.compacted = event.alone
+        whole = compaction_of(event)
+        self.characters += len(whole["content"])
+        block = self.begin(Block({**whole, "content": None}, lasts=True))
+        delta = {"type": "compaction_delta", "content": whole["content"], "encrypted_content": None}
+        self.send_delta(block, json_text.dumps(delta))
         self.end(block)
 
     def _sign(self, block: Block, signature: str) -> None:
@@ -339,9 +345,11 @@ class Blocks:
         self._out.append(event("content_block_stop", f'{{"type":"content_block_stop","index":{block.index}}}'))
 
 
-def compaction_of(summary: str) -> dict[str, Any]:
-    """The block of a summary. Its signature marks that no provider signed it."""
-    return {"type": "compaction", "content": summary, "encrypted_content": None, "signature": envelope(ReasoningState("summary"))}
+def compaction_of(event: Compaction) -> dict[str, Any]:
+    """The block of a summary. Its signature marks that no provider signed it, and holds what only the upstream can read."""
+    seal = ReasoningState("compacted", event.sealed) if event.sealed else ReasoningState("summary")
+    content = SEALED if event.sealed else event.summary
+    return {"type": "compaction", "content": content, "encrypted_content": None, "signature": envelope(seal)}
 
 
 def _delta(name: str, member: str, text: str) -> str:

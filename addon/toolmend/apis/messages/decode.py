@@ -18,6 +18,7 @@ from typing import Any
 from ...core import json_text
 from ...core.events import (
     Citation,
+    Compaction,
     Event,
     ReasoningDelta,
     ReasoningSeal,
@@ -137,6 +138,8 @@ class MessagesDecoder:
                     events.append(ReasoningDelta(text))
             case "signature_delta" if block:
                 block.signature.append(self._text(delta.get("signature")))
+            case "compaction_delta" if block:
+                block.held.append(self._text(delta.get("content")))
             case "input_json_delta" if block and block.call is not None:
                 self._add_arguments(block, block.call, self._json(delta.get("partial_json")), events)
             case "input_json_delta" if block and block.kind == "server_tool_use":
@@ -251,6 +254,8 @@ class MessagesDecoder:
             case str(kind) if kind == RESULT and self._reply.translates:
                 search = results_of(content, self._queries.pop(str(content.get("tool_use_id")), ""))
                 events.append(search)
+            case "compaction":
+                block.held.append(self._text(content.get("content")))
             case "":
                 pass
             case _:
@@ -344,6 +349,8 @@ class MessagesDecoder:
         if block.nameless is not None:
             self._name(block, block.nameless, events)
         events += block.citations
+        if block.kind == "compaction" and self._reply.translates and (summary := "".join(block.held)):
+            events.append(Compaction(summary, alone=False))
         if block.kind == "server_tool_use" and block.id:
             self._queries[block.id] = _query("".join(block.held), block.input)
         if block.call is None:

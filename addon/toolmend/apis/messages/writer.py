@@ -109,7 +109,7 @@ class MessagesWriter:
             {
                 **self._head(),
                 "content": blocks,
-                **(_COMPACTED if message.summary else stop),
+                **(_COMPACTED if message.compaction and message.compaction.alone else stop),
                 "usage": self._counts(message.usage, message.size),
             }
         ).encode()
@@ -233,8 +233,8 @@ def _content(message: Message, reply: Reply) -> tuple[list[dict[str, Any]], bool
             blocks.append({"type": "redacted_thinking", "data": seal.data})
     blocks += [block for search in message.searches for block in blocks_of(search, reply.new_id())]
     blocks += _texts(message)
-    if message.summary:
-        blocks.append(compaction_of(message.summary))
+    if message.compaction:
+        blocks.insert(0, compaction_of(message.compaction))
     problem = ""
     ids: set[str] = set()
     for _, call in sorted(message.calls.items()):

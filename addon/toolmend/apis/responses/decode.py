@@ -18,6 +18,7 @@ from typing import Any
 from ...core import json_text
 from ...core.events import (
     Citation,
+    Compaction,
     Event,
     Finish,
     LogProbs,
@@ -65,6 +66,9 @@ from .usage import fails_irregularly, finish_reason, miscounted, read_error, rea
 
 _TEXT_EVENTS: dict[str, type[TextDelta | RefusalDelta | ReasoningDelta]] = {"output_text": TextDelta, "refusal": RefusalDelta}
 _TEXT_EVENTS |= {"summary_text": ReasoningDelta, "reasoning_text": ReasoningDelta}
+
+
+_COMPACTION = ("compaction", "compaction_summary")
 
 
 class ResponsesDecoder:
@@ -408,12 +412,23 @@ class ResponsesDecoder:
     def _other(self, wire: Mapping[str, Any], *, over: bool) -> None:
         """Decodes an item of another type: only web searches are emitted."""
         search = read_search(wire) if wire.get("type") == CALL and self._translates else None
-        if search is None:
+        if wire.get("type") in _COMPACTION and self._translates:
+            self._compaction(wire, over=over)
+        elif search is None:
             self._note(OTHER)
         elif over and wire.get("status") != "in_progress" and search.id not in self._searched:
             self._searched.add(search.id)
             self._start()
             self._events.append(search)
+
+    def _compaction(self, wire: Mapping[str, Any], *, over: bool) -> None:
+        """Emits a summary of the conversation that the upstream made without being asked for one."""
+        sealed = wire.get("encrypted_content")
+        if over and isinstance(sealed, str) and sealed and sealed not in self._seals:
+            self._seals.add(sealed)
+            self._start()
+            kept = {name: wire[name] for name in ("id", "type", "encrypted_content") if name in wire}
+            self._events.append(Compaction("", json_text.dumps(kept), alone=False))
 
     def _read_name(self, item: ItemState, wire: Mapping[str, Any]) -> None:
         self._items.record_name(item, wire)

@@ -172,6 +172,8 @@ def _part(block: Object, notes: list[str]) -> Part:
                 is_error=bool(flag(block, "is_error")),
                 cache=_cache(block),
             )
+        case "compaction" if item := compaction.sealed_item(block):
+            return Other("responses", item)
     return Other(API, block)
 
 

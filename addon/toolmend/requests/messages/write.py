@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from ...core.fastclass import replace
-from .. import options, web_search
+from .. import compaction, options, web_search
 from ..chat.options import sampling
 from ..conversation import Conversation, Other, Reasoning, Tool, Turn
 from ..efforts import budget_of, nearest, of_budget
@@ -18,6 +18,7 @@ from ..request_limits import Quirks
 from ..schemas import adapted, closed, is_recursive
 from ..stand_ins import BEGINNING, CONTINUE
 from ..turn_order import placed
+from .betas import BINDING
 from .content import blocks_of, short
 from .read import API
 
@@ -49,6 +50,8 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     request["messages"] = _messages(turns, quirks, notes)
     request |= _tools(conversation, quirks, notes)
     _think(request, conversation, quirks, notes)
+    if quirks.drop_blocks and (thinking := request.get("thinking", {"type": "adaptive"} if quirks.thinks else {})):
+        request["thinking"] = thinking if thinking["type"] == "disabled" else {**thinking, "block_binding": BINDING}
     request |= _sampling(conversation, quirks, notes, thinks=_thinks(request, quirks))
     if format_ := conversation.format:  # model_rules.py has replaced every format but json_schema
         config = request.setdefault("output_config", {})
@@ -60,7 +63,13 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     if conversation.stream:
         request["stream"] = True
     request |= options.tier_of_messages(conversation, quirks, notes)
+    threshold = compaction.threshold_of(conversation) if quirks.compact_threshold and conversation.api != API else None
+    if threshold:
+        trigger = {"type": "input_tokens", "value": max(threshold, compaction.MIN_THRESHOLD)}
+        request["context_management"] = {"edits": [{"type": compaction.COMPACT_EDIT, "trigger": trigger}]}
     for key in conversation.rest if conversation.api != API else ():
+        if threshold and key == "context_management":
+            continue
         add_note(notes, options.left_out(key, "Messages"))
     return _cloud_body(request, quirks)
 

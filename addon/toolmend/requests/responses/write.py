@@ -12,7 +12,7 @@ from ...apis.shared.logprobs import INCLUDED
 from ...core import json_text
 from ...core.fastclass import replace
 from ...core.reasoning_state import ReasoningState
-from .. import options, web_search
+from .. import compaction, options, web_search
 from ..chat.options import FORMAT_NAME, sampling, strict_of, user_of
 from ..conversation import (
     Conversation,
@@ -84,7 +84,12 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
                 item["role"] = "developer"
     if conversation.cache or any(getattr(part, "cache", None) for turn in conversation.turns for part in turn.parts):
         add_note(notes, "`cache_control` is left out: Responses caches by itself")
+    threshold = compaction.threshold_of(conversation) if quirks.compact_threshold and conversation.api != API else None
+    if threshold:
+        request["context_management"] = [{"type": "compaction", "compact_threshold": threshold}]
     for key in conversation.rest if conversation.api != API else ():
+        if threshold and key == "context_management":
+            continue
         add_note(notes, options.left_out(key, "Responses"))
     return request
 
