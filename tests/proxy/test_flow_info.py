@@ -1,18 +1,13 @@
 """What a flow says of itself, in the words that mitmproxy has for it."""
 
-import tracemalloc
 
 import pytest
 from mitmproxy import connection, http
 from mitmproxy.flow import Error
 from mitmproxy.test import tflow, tutils
 
-from toolmend.proxy import flow_info, response_headers
-
-
-def response(**headers: str) -> http.Response:
-    fields = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    return tutils.tresp(headers=http.Headers(fields))
+from tests.support.flows import response
+from toolmend.proxy import flow_info
 
 
 @pytest.mark.parametrize(
@@ -189,36 +184,6 @@ def test_why_a_request_passes_unread(body: bytes, encoding: str, told: list[str]
 def test_the_wait(started: float, ended: float | None, answered: float, wait: float | None) -> None:
     request, answer = tutils.treq(timestamp_start=started, timestamp_end=ended), tutils.tresp(timestamp_start=answered)
     assert flow_info.wait_ms(request, answer) == wait
-
-
-ENDLESS = {
-    # the fields, and how many are kept of them
-    "many": ([(b"x-%d" % n, b"v" * 1000) for n in range(20_000)], range(900, 1050)),
-    "short": ([(b"a", b"")] * 400_000, range(20_000, 33_000)),
-    "one value": ([(b"x-long", b"v" * 40_000_000)], range(1)),
-    "one name": ([(b"x" * 40_000_000, b"v")], range(1)),
-    "one that is read": ([(b"content-type", b"text/event-stream," * 2_000_000)], range(1)),
-    "many that are read": ([(b"content-encoding", b"gzip" * 15_000)] * 500, range(15, 18)),
-}
-
-
-@pytest.mark.parametrize("name", ENDLESS)
-def test_endless_headers_are_not_built_anew(name: str) -> None:
-    fields, kept = ENDLESS[name]
-    response = http.Response.make(200)
-    response.headers.fields = tuple(fields)
-    tracemalloc.start()
-    found = flow_info.headers(response)
-    notes = flow_info.omitted_headers(response, "response")
-    flow_info.is_stream("chat", "/v1/chat/completions", {}, response)
-    flow_info.encoding(response)
-    response_headers.closes(response)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 12_000_000
-    assert len(found) in kept
-    assert sum(len(name) + len(value) for name, value in found) <= flow_info.MAX_HEADERS
-    assert notes == (f"{len(fields) - len(found)} headers of the response are too long to be kept",)
 
 
 @pytest.mark.parametrize("at", [0, flow_info.MAX_ERROR - 5, flow_info.MAX_ERROR + 5])

@@ -15,7 +15,6 @@ from tests.support.streams import play
 from tests.support.upstream_answers import JUDGES, WEATHER, Asked, Counts, Text, Thought, asked, counts_of, speak, tell
 from toolmend.core.reasoning_state import ReasoningState, envelope, opened
 from toolmend.pipeline.pipeline import Pipeline
-from toolmend.pipeline.transformers.summary import unwrapped
 from toolmend.recordings.read import replay
 from toolmend.requests import compaction, translate
 from toolmend.requests.conversation import Conversation, ToolResult, ToolUse, Turn
@@ -116,19 +115,6 @@ def test_signs_of_life() -> None:
     assert (answer.faults, answer.pings) == ([], 4)
     answer = JUDGES["messages"].read(play(lambda: pipeline("chat", "messages"), [speak("chat", [Text(GOAL * 90)])]))
     assert answer.pings > 3
-
-
-@pytest.mark.parametrize(
-    ("text", "summary"),
-    [
-        ("<analysis>a</analysis><summary>\nb\n</summary>", "b"),
-        ("```markdown\na\n```", "a"),
-        ("<analysis>a</analysis>", "<analysis>a</analysis>"),
-        ("a\n```\nb\n```", "a\n```\nb\n```"),
-    ],
-)
-def test_what_is_written_around_a_summary(text: str, summary: str) -> None:
-    assert unwrapped(text) == summary
 
 
 # what the upstream is asked

@@ -121,3 +121,13 @@ def well(folder: Path) -> Iterator[Box]:
         box = Box(folder, patch, stack)
         make_ca(box.confdir)
         yield box
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    with well(tmp_path) as box:
+        yield box
+
+
+def _no_ca(box: Box) -> None:
+    shutil.rmtree(box.confdir)

@@ -2,9 +2,11 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from toolmend.core.exchange_record import ExchangeRecord
 from toolmend.recordings.write.recorder import LiveRecording, Recorder
@@ -66,3 +68,15 @@ def record(recorder: Recorder, exchange: ExchangeRecord = EXCHANGE, body: bytes 
     recording.passed(b"", body)
     recording.finish("complete")
     return recording
+
+
+@pytest.fixture
+def log() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def recorder(tmp_path: Path, log: list[str]) -> Iterator[Recorder]:
+    recorder = Recorder(tmp_path / "flows", log.append)
+    yield recorder
+    recorder.close()

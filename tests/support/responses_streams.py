@@ -7,7 +7,10 @@ from typing import Any
 import httpx2
 import openai
 
+from tests.patterns.kimi import CITY, ONE
+from tests.support.answers import Call
 from tests.support.cuts import cuts
+from tests.support.streams import pieces
 from toolmend.apis.codec import Reply
 from toolmend.core.tools import UNKNOWN
 from toolmend.pipeline.pipeline import Pipeline
@@ -159,3 +162,12 @@ def accumulate(body: Iterator[bytes]) -> Any:
         for _ in events:
             pass
         return events.get_final_response()
+
+
+LEAK = pieces(f"Look: {ONE}", 3)
+
+GET = Call("functions.get_weather:0", "get_weather", CITY)
+
+
+def wires(*events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event["item"] for part in events for event in part if event["type"] == "response.output_item.done"]

@@ -58,3 +58,20 @@ def error_of(response: http.Response | None) -> tuple[int, str, str]:
     body = json.loads(response.content or b"")
     assert (body["type"], body["request_id"][:4]) == ("error", "req_")
     return response.status_code, body["error"]["type"], body["error"]["message"]
+
+
+ANSWER = json.dumps(
+    {
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "k",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hello."}}],
+    }
+).encode()
+
+PAIRS = {
+    "chat": ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hello"}]}, b"data: [DONE]"),
+    "messages": ("/v1/messages", {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 9}, b"event: message_stop"),
+    "responses": ("/v1/responses", {"input": "Hello"}, b"event: response.completed"),
+}

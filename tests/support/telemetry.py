@@ -1,19 +1,23 @@
 """An exchange with its telemetry events, and what exporters make of them."""
 
+import threading
 import urllib.request
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.streams import stream
 from toolmend.core.background_worker import BackgroundWorker
+from toolmend.core.events import Usage
 from toolmend.core.exchange_record import ExchangeRecord
-from toolmend.recordings.playback.server import Upstream
-from toolmend.telemetry.events import Event
+from toolmend.recordings.playback.server import Script, Upstream
+from toolmend.telemetry.events import About, Event, StreamFinished
 from toolmend.telemetry.meter import Meter
-from toolmend.telemetry.metering import MAX_UNREAD
+from toolmend.telemetry.metering import MAX_UNREAD, Metering
 
 EXCHANGE = ExchangeRecord(
     flow_id="f1",
@@ -78,7 +82,6 @@ def fetch(port: int, host: str = "127.0.0.1") -> dict[str, float]:
     return found
 
 
-
 def plain(value: Any) -> Any:
     kind = value.WhichOneof("value")
     return [plain(one) for one in value.array_value.values] if kind == "array_value" else getattr(value, kind)
@@ -98,3 +101,51 @@ def spans_of(upstream: Upstream) -> list[tuple[dict[str, Any], Span]]:
             resource = {pair.key: plain(pair.value) for pair in part.resource.attributes}
             found += [(resource, span) for scope in part.scope_spans for span in scope.spans]
     return found
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def metering() -> Iterator[Metering]:
+    metering = Metering()
+    yield metering
+    metering.close()
+
+
+def count(metering: Metering, *addons: object, body: bytes = BODY) -> None:
+    meter = metering.meter(addons, lambda: (EXCHANGE, "kimi"))
+    if meter:
+        meter.passed(body, body)
+        meter.finish("complete", ["kimi_k2"], [])
+
+
+ABOUT = About("f1", 1_700_000_000.5, "openrouter.ai", "mistral", "chat", "chat", "m-1", "kimi", 200, stream=True)
+END = StreamFinished(
+    ABOUT,
+    "complete",
+    received=10,
+    sent=20,
+    seconds=2.5,
+    first_byte=0.25,
+    first_token=0.5,
+    calls=1,
+    usage=Usage(100, 7, 60, 30, 3),
+    finish_reasons=("tool_calls",),
+    rules=("kimi_k2",),
+    response_id="c1",
+    response_model="m-1-0711",
+)
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with Upstream([Script(headers=(("content-type", "application/x-protobuf"),))]) as upstream:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{upstream.port}")
+        yield upstream

@@ -1,26 +1,20 @@
 """Streams, counted: the events that observers are told, and what Prometheus fetches."""
 
 import json
-import socket
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from http.client import HTTPConnection
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.support.telemetry import BODY, CALLS, ERROR, EXCHANGE, events, fetch
-from toolmend.cli.launcher.process import free_port
-from toolmend.config.checks import SettingsError
-from toolmend.config.targets import Targets, parse
+from tests.support.telemetry import BODY, CALLS, ERROR, EXCHANGE, events, release
 from toolmend.core.background_worker import BackgroundWorker
 from toolmend.core.events import Usage
 from toolmend.core.fold import Message
-from toolmend.telemetry.events import About, Event, FailedOpen, RecordingLost, RuleFired, StreamFinished, StreamStarted
+from toolmend.telemetry.events import Event, FailedOpen, RuleFired, StreamFinished, StreamStarted
 from toolmend.telemetry.meter import MAX_NAME, Meter, MeteredEvents
-from toolmend.telemetry.metering import Metering
-from toolmend.telemetry.prometheus import MAX_HOSTS, Prometheus
+
+__all__ = ["release"]
 
 MESSAGES = b"".join(
     f"event: {data['type']}\ndata: {json.dumps(data)}\n\n".encode()
@@ -146,7 +140,7 @@ def test_the_key_that_was_sent_is_not_told_whatever_its_shape(place: str, at: st
 
 def test_what_finds_no_room_is_not_read(release: threading.Event) -> None:
     told: list[Event] = []
-    reader: BackgroundWorker[Callable[[], None]] = BackgroundWorker("test", lambda step: step(), print, 2000)
+    reader: BackgroundWorker[Any] = BackgroundWorker("test", lambda step: step(), print, 2000)
     reader.put(release.wait, 0)
     meter = Meter(reader, told.append, EXCHANGE, "kimi")
     for _ in range(10):
@@ -164,188 +158,6 @@ def test_an_error_of_a_codec_ends_the_reading_alone(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(reading, "_event", lambda *_: 1 / 0)
     reading.feed(BODY, 1.0)
     assert reading.fields()["calls"] is None
-
-
-@pytest.fixture
-def release() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
-
-
-@pytest.fixture
-def metering() -> Iterator[Metering]:
-    metering = Metering()
-    yield metering
-    metering.close()
-
-
-def count(metering: Metering, *addons: object, body: bytes = BODY) -> None:
-    meter = metering.meter(addons, lambda: (EXCHANGE, "kimi"))
-    if meter:
-        meter.passed(body, body)
-        meter.finish("complete", ["kimi_k2"], [])
-
-
-def test_nobody_counts() -> None:
-    metering = Metering()
-    before = {*threading.enumerate()}
-    assert metering.meter([object()], lambda: pytest.fail("nobody asked")) is None
-    metering.lost("disk")
-    metering.close()
-    assert {*threading.enumerate()} <= before
-
-
-def test_a_script_is_told(metering: Metering) -> None:
-    told: list[Event] = []
-    script = SimpleNamespace(toolmend_events=told.append)
-    append = script.toolmend_events
-    count(metering, object(), script, SimpleNamespace(toolmend_events="no function"), SimpleNamespace(toolmend_events=append))
-    metering.lost("the disk is full")
-    metering.close()
-    assert [type(event) for event in told] == [StreamStarted, RuleFired, StreamFinished, RecordingLost]
-    assert told[-1] == RecordingLost("the disk is full")
-
-
-def test_who_raises_or_blocks_costs_nothing_but_itself(metering: Metering, release: threading.Event) -> None:
-    told: list[Event] = []
-    done = threading.Event()
-
-    def hear(event: Event) -> None:
-        told.append(event)
-        if len(told) == 30:
-            done.set()
-
-    def fail(_: Event) -> None:
-        raise ValueError
-
-    addons = [SimpleNamespace(toolmend_events=one) for one in (lambda _: release.wait(), fail, hear)]
-    for _ in range(10):
-        count(metering, *addons)
-    assert done.wait(20)
-    assert sum(isinstance(event, StreamFinished) for event in told) == 10
-    release.set()
-
-
-def test_what_cannot_be_told_is_not_counted(metering: Metering, caplog: pytest.LogCaptureFixture) -> None:
-    script = SimpleNamespace(toolmend_events=print)
-    assert metering.meter([script], lambda: (EXCHANGE, str(1 // 0))) is None
-    assert caplog.messages == ["toolmend: a stream is not counted: ZeroDivisionError"]
-
-
-def test_a_script_that_is_gone_is_told_no_more(metering: Metering) -> None:
-    told: list[Event] = []
-    other: list[Event] = []
-    one, two = SimpleNamespace(toolmend_events=told.append), SimpleNamespace(toolmend_events=other.append)
-    meter = metering.meter([one], lambda: (EXCHANGE, "kimi"))
-    assert meter
-    count(metering, two)
-    meter.finish("complete", (), ())
-    metering.close()
-    assert StreamFinished not in map(type, told)
-    assert list(map(type, other)).count(StreamFinished) == 2
-
-
-STREAM = "api=chat,host=openrouter.ai,profile=kimi"
-COUNTED = {
-    f"toolmend_streams_started_total{{{STREAM}}}": 1,
-    f"toolmend_streams_finished_total{{{STREAM},state=complete}}": 1,
-    f"toolmend_received_bytes_total{{{STREAM}}}": len(BODY),
-    f"toolmend_sent_bytes_total{{{STREAM}}}": len(BODY),
-    f"toolmend_tool_calls_total{{{STREAM}}}": 2,
-    f"toolmend_tokens_total{{{STREAM},type=input}}": 10,
-    f"toolmend_tokens_total{{{STREAM},type=output}}": 5,
-    f"toolmend_rules_fired_total{{{STREAM},rule=kimi_k2}}": 1,
-    f"toolmend_time_to_first_byte_seconds_sum{{{STREAM}}}": 0.25,
-    f"toolmend_time_to_first_token_seconds_count{{{STREAM}}}": 1,
-    f"toolmend_response_seconds_count{{{STREAM}}}": 1,
-    "toolmend_recordings_lost_total": 1,
-    "toolmend_metrics_dropped_total": 0,
-}
-
-
-def test_prometheus(metering: Metering) -> None:
-    """Over HTTP, as Prometheus does; then elsewhere; then not at all."""
-    first, second = free_port(), free_port()
-    told: list[Event] = []
-    script = SimpleNamespace(toolmend_events=told.append)
-    metering.configure(Targets(("127.0.0.1", first)))
-    count(metering, script)
-    metering.lost("disk")
-    while len(told) < 4 or fetch(first)["toolmend_recordings_lost_total"] < 1:
-        pass
-    found = fetch(first)
-    assert {name: found[name] for name in COUNTED} == COUNTED
-    assert not any("prompt" in name or "k2.5" in name for name in found)
-    metering.configure(Targets(("127.0.0.1", second)))
-    assert fetch(second)["toolmend_recordings_lost_total"] == 0
-    with pytest.raises(OSError, match="refused"):
-        fetch(first)
-    metering.configure(Targets())
-    with pytest.raises(OSError, match="refused"):
-        fetch(second)
-
-
-def test_the_port_is_taken(metering: Metering) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        with pytest.raises(SettingsError, match=f"toolmend_metrics: it cannot listen at 127.0.0.1:{port} .*in use.*another address"):
-            metering.configure(Targets(("127.0.0.1", port)))
-    metering.configure(Targets(("127.0.0.1", port)))
-    assert fetch(port)
-
-
-def test_it_listens_on_loopback_unless_it_is_told_otherwise() -> None:
-    for text in ("0", ":0"):
-        address = parse("m", text).address
-        assert address
-        prometheus = Prometheus(address, lambda: 0)
-        assert prometheus._server.server_address == ("127.0.0.1", prometheus.port)
-        prometheus.close()
-
-
-@pytest.mark.parametrize(
-    ("alone", "host", "status"),
-    [
-        *((True, host, 200) for host in ("localhost:9464", "127.0.0.1:9464", "[::1]:9464", "box", "host.docker.internal")),
-        *((True, host, 403) for host in ("evil.example.com:9464", "127.0.0.1.nip.io")),
-        (False, "metrics.corp.example.com:9464", 200),  # it was told to be there for others
-    ],
-)
-def test_a_page_whose_name_leads_here_reads_nothing(monkeypatch: pytest.MonkeyPatch, alone: bool, host: str, status: int) -> None:
-    if not alone:
-        monkeypatch.setattr("toolmend.telemetry.prometheus.LOOPBACK", ("::1",))
-    prometheus = Prometheus(("127.0.0.1", 0), lambda: 0)
-    try:
-        connection = HTTPConnection("127.0.0.1", prometheus.port)
-        connection.request("GET", "/metrics", headers={"Host": host})
-        response = connection.getresponse()
-        assert (response.status, b"toolmend_" in response.read()) == (status, status == 200)
-        connection.close()
-    finally:
-        prometheus.close()
-
-
-def test_labels_are_bounded() -> None:
-    prometheus = Prometheus(("127.0.0.1", 0), lambda: 0)
-    about = About("f", 0.0, "h", "p", "chat", "chat", "m", "kimi", 200, stream=True)
-    try:
-        for n in range(3 * MAX_HOSTS):
-            prometheus(StreamStarted(replace(about, host=f'h{n}"\n{{', model=f"m{n}")))
-        found = [name for name in fetch(prometheus.port) if name.startswith("toolmend_streams_started_total")]
-        assert len(found) == MAX_HOSTS + 1
-        assert fetch(prometheus.port)["toolmend_streams_started_total{api=chat,host=other,profile=kimi}"] == 2 * MAX_HOSTS
-    finally:
-        prometheus.close()
-
-
-def test_a_host_that_is_no_utf8_costs_no_metrics() -> None:
-    """A client writes what it likes into its Host header, and the name stays among the labels."""
-    prometheus = Prometheus(("127.0.0.1", 0), lambda: 0)
-    for event in events(replace(EXCHANGE, host="\udcff.corp.example")):
-        prometheus(event)
-    assert fetch(prometheus.port)["toolmend_streams_started_total{api=chat,host=?.corp.example,profile=kimi}"] == 1
-    prometheus.close()
 
 
 def test_a_render_is_given_what_was_asked_and_said() -> None:

@@ -1,7 +1,6 @@
 """Spans, as a collector gets them: over HTTP and OTLP, from the SDK itself."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,32 +12,14 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
-from tests.support.telemetry import BODY, ERROR, EXCHANGE, attributes_of, events, spans_of
-from toolmend.core.events import Usage
-from toolmend.core.fold import Message, fold
-from toolmend.pipeline.event_reader import events_of
-from toolmend.recordings.playback.server import Script, Upstream
+from tests.support.telemetry import ABOUT, BODY, END, ERROR, EXCHANGE, attributes_of, collector, events, spans_of
+from toolmend.recordings.playback.server import Upstream
 from toolmend.telemetry import otel_names as names
-from toolmend.telemetry.events import About, StreamFinished
+from toolmend.telemetry.events import StreamFinished
 from toolmend.telemetry.otel import Spans
-from toolmend.telemetry.otel_content import attributes
 
-ABOUT = About("f1", 1_700_000_000.5, "openrouter.ai", "mistral", "chat", "chat", "m-1", "kimi", 200, stream=True)
-END = StreamFinished(
-    ABOUT,
-    "complete",
-    received=10,
-    sent=20,
-    seconds=2.5,
-    first_byte=0.25,
-    first_token=0.5,
-    calls=1,
-    usage=Usage(100, 7, 60, 30, 3),
-    finish_reasons=("tool_calls",),
-    rules=("kimi_k2",),
-    response_id="c1",
-    response_model="m-1-0711",
-)
+__all__ = ["collector"]
+
 TOLD = {
     "gen_ai.operation.name": "chat",
     "gen_ai.provider.name": "mistral_ai",
@@ -64,30 +45,6 @@ TOLD = {
     "toolmend.time_to_first_token": 0.5,
     "toolmend.failed_open": False,
 }
-ASKED = {
-    "model": "kimi-k2.5",
-    "api_key": "hunter2-hunter2",
-    "messages": [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": [{"type": "text", "text": "Weather? My key is hunter2-hunter2."}]},
-        {
-            "role": "assistant",
-            "tool_calls": [{"id": "c7", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Beijing"}'}}],
-        },
-        {"role": "tool", "tool_call_id": "c7", "content": "sunny"},
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]},
-    ],
-}
-KEY = "sk-ant-" + "x1" * 20
-
-
-@pytest.fixture
-def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    with Upstream([Script(headers=(("content-type", "application/x-protobuf"),))]) as upstream:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{upstream.port}")
-        yield upstream
 
 
 def exported(collector: Upstream, *told: Any, environ: Mapping[str, str] | None = None) -> list[tuple[dict[str, Any], Span]]:
@@ -141,60 +98,6 @@ def test_half_a_character_costs_no_span(collector: Upstream) -> None:
     wrong = b'data: {"error":{"message":"x","type":"\\ud800"}}\n\n'
     told = [*events(half, odd), *events(half, wrong), END]
     assert [span.name for _, span in exported(collector, *told)] == ["chat ?-model", "chat ?-model", "chat m-1"]
-
-
-@pytest.mark.parametrize("value", ["", "false", "NO_CONTENT", "event_only"])
-def test_content_is_not_sent_unless_it_is_asked_for(value: str) -> None:
-    spans = Spans({names.CAPTURE_CONTENT: value})
-    assert not hasattr(spans, "render")
-    spans.close()
-
-
-@pytest.mark.parametrize("value", ["true", "TRUE", "SPAN_ONLY", "span_and_event"])
-def test_content_that_is_asked_for(collector: Upstream, value: str) -> None:
-    spans = Spans({names.CAPTURE_CONTENT: value})
-    content = spans.render(EXCHANGE, [fold(events_of("chat", [BODY], stream=True))])
-    spans(replace(END, content=content))
-    spans.close()
-    [(_, span)] = spans_of(collector)
-    told = attributes_of(span)
-    assert json.loads(told["gen_ai.input.messages"]) == [{"role": "user", "parts": [{"type": "text", "content": "the prompt"}]}]
-    assert json.loads(told["gen_ai.output.messages"]) == [
-        {
-            "role": "assistant",
-            "parts": [
-                {"type": "text", "content": "the answer"},
-                {"type": "tool_call", "id": "c0", "name": "f", "arguments": {}},
-                {"type": "tool_call", "id": "c1", "name": "f", "arguments": {}},
-            ],
-            "finish_reason": "tool_calls",
-        }
-    ]
-
-
-def test_content_is_redacted() -> None:
-    headers = (("authorization", "Bearer plain-secret-of-mine"),)
-    exchange = replace(EXCHANGE, request=json.dumps(ASKED).encode(), request_headers=headers)
-    echo = f"You sent plain-secret-of-mine, {KEY} and hunter2-hunter2."
-    said = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": echo}}]}).encode()
-    told = attributes(exchange, [fold(events_of("chat", [said], stream=False))])
-    assert json.loads(told["gen_ai.system_instructions"]) == [{"type": "text", "content": "Be brief."}]
-    assert json.loads(told["gen_ai.input.messages"]) == [
-        {"role": "user", "parts": [{"type": "text", "content": "Weather? My key is [REDACTED]."}]},
-        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c7", "name": "get_weather", "arguments": {"city": "Beijing"}}]},
-        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c7", "response": "sunny"}]},
-        {"role": "user", "parts": [{"type": "image"}]},
-    ]
-    assert json.loads(told["gen_ai.output.messages"])[0]["parts"] == [
-        {"type": "text", "content": "You sent [REDACTED], [REDACTED] and [REDACTED]."}
-    ]
-
-
-@pytest.mark.parametrize("request_", [b"", b"[]", b"{", b'{"messages": 7}', b'{"messages": [{"role": 7}]}', b"[" * 5000])
-@pytest.mark.parametrize("api", ["chat", "messages", "responses", "gemini"])
-def test_a_request_that_cannot_be_read(api: str, request_: bytes) -> None:
-    told = attributes(replace(EXCHANGE, api=api, request=request_), [Message()])
-    assert json.loads(told["gen_ai.output.messages"]) == [{"role": "assistant", "parts": [], "finish_reason": "stop"}]
 
 
 def test_the_names_are_those_of_the_conventions() -> None:

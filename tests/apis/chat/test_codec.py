@@ -4,20 +4,16 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.patterns.irregular import CALL, CITY, REQUEST, first, more
 from tests.patterns.kimi import ONE
+from tests.support.chat_events import ROLE, detail, entry, thought, told
 from tests.support.cuts import cuts
 from tests.support.judges.chat import read
 from tests.support.regular_streams import DONE, HI, choices
 from tests.support.streams import META, chunk, event, pieces, play, request, stream, tool
 from toolmend.apis.chat.codec import Chat
-from toolmend.apis.chat.reasoning_details import text_of
-from toolmend.apis.chat.usage import read_usage
 from toolmend.apis.codec import Reply
-from toolmend.apis.shared.error_words import stream_error
 from toolmend.core import tools
 from toolmend.core.events import (
     Event,
@@ -56,11 +52,6 @@ def through(data: list[Any], asked: dict[str, Any] | None = REQUEST) -> tuple[li
     return [json.loads(sse.data) for sse in SseDecoder().feed(out) if sse.data], rules
 
 
-def entry(arguments: Any = CITY, **more: Any) -> dict[str, Any]:
-    return {"id": "call_a", "type": "function", "function": {"name": "get_weather", "arguments": arguments}, **more}
-
-
-ROLE = chunk({"role": "assistant"})
 GONE = {"message": "gone", "type": "error", "param": None, "code": None}
 
 CHUNKS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
@@ -410,46 +401,6 @@ def test_events_of_a_chunk() -> None:
     assert codec.encode(Frame(None, (MessageEnd(),), touched=True)) == DONE
 
 
-USAGE = {
-    "openai": ({"prompt_tokens": 9, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 2},
-                "completion_tokens_details": {"reasoning_tokens": 1}}, Usage(9, 3, 4, 2, 1)),
-    "deepseek": ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}, Usage(9, 0, 4)),
-    "moonshot": ({"prompt_tokens": 9, "cached_tokens": 4}, Usage(9, 0, 4)),
-    "openrouter": ({"cache_write_tokens": 2}, Usage(cache_write_tokens=2)),
-    "nonsense": ({"prompt_tokens": "9", "completion_tokens": -3, "prompt_tokens_details": 7, "completion_tokens_details": {"reasoning_tokens": True}}, Usage()),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", USAGE)
-def test_usage(name: str) -> None:
-    given, expected = USAGE[name]
-    assert read_usage(given) == expected
-
-
-def test_errors() -> None:
-    assert stream_error("overloaded") == StreamError("error", "overloaded")
-    assert stream_error({"type": "t", "message": "m", "code": 529}) == StreamError("t", "m", 529)
-    assert stream_error({"code": "rate_limited"}) == StreamError("error", '{"code":"rate_limited"}')
-    assert stream_error({"code": "429", "message": "m"}) == StreamError("error", "m", 429)
-    assert stream_error({"code": "1429", "message": "m", "type": None}) == StreamError("error", "m")
-
-
-def told(data: list[Any]) -> list[Event]:
-    """The events of a stream, which is regular."""
-    codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", pytest.fail))
-    frames = [codec.decode(sse) for sse in SseDecoder().feed(b"".join(map(event, data)))]
-    assert b"".join(map(codec.encode, frames)) == b"".join(map(event, data))
-    return [each for frame in frames for each in frame.events]
-
-
-def detail(text: str, **rest: Any) -> dict[str, Any]:
-    return {"type": "reasoning.text", "text": text, "index": 0, **rest}
-
-
-def thought(text: str, **rest: Any) -> dict[str, Any]:
-    return {"reasoning_details": [detail(text, **rest)]}
-
-
 def sealed(*entries: Any, choice: int = 0) -> ReasoningSeal:
     return ReasoningSeal(ReasoningState("details", json.dumps(entries, separators=(",", ":"), ensure_ascii=False)), choice)
 
@@ -687,37 +638,3 @@ def test_what_comes_with_the_end_goes_in_front_of_it(newline: str) -> None:
         assert codec.encode(behind).endswith(done.raw)
         assert json.loads(codec.encode(behind).removesuffix(done.raw)[6:]) == chunk({}, "tool_calls")
         assert codec.encode(Frame(sse, (ReasoningSeal(ReasoningState("details", "[]")), MessageEnd()), touched=True)) == done.raw
-
-
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=2), max_leaves=4)
-NAMES = st.sampled_from(["type", "index", "id", "text", "summary", "data", "signature", "format", "x"])
-DETAILS = JSON | st.lists(st.dictionaries(NAMES, JSON, max_size=5) | JSON, max_size=4)
-
-
-TEXT = st.none() | st.text(max_size=3) | st.just([]) | st.just([None])
-
-
-@given(st.lists(st.fixed_dictionaries({}, optional={"reasoning_details": DETAILS, "reasoning": TEXT, "content": TEXT, "refusal": JSON})))
-def test_any_details_pass(deltas: list[dict[str, Any]]) -> None:
-    """As they came, whatever they are; what they let the user read is reasoning, unless another field says it."""
-    events = told([ROLE, *map(chunk, deltas), "[DONE]"])
-    assert events[0] == MessageStart()
-    reasoning = [event.text for event in events if isinstance(event, ReasoningDelta)]
-    fields = [text if isinstance(text := delta.get("reasoning"), str) and text else text_of(delta.get("reasoning_details")) for delta in deltas]
-    assert reasoning == [text for text in fields if text]
-    seals = [json.loads(event.seal.data) for event in events if isinstance(event, ReasoningSeal)]
-    entries = [entry for delta in deltas if isinstance(each := delta.get("reasoning_details"), list) for entry in each if isinstance(entry, dict)]
-    kept = [entry for seal in seals for entry in seal]
-    for name in ("text", "summary", "data"):
-        texts = ["".join(text for entry in each if isinstance(text := entry.get(name), str)) for each in (kept, entries)]
-        assert texts[0] == texts[1]
-
-
-def test_details_cost_no_chunk_that_follows_them_its_shape(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many there were, text behind them is not parsed."""
-    codec = Chat(Reply(tools.UNKNOWN, lambda: "call_0", lambda _: None))
-    for data in [ROLE, *(chunk(thought(str(n))) for n in range(99)), chunk({"content": "a"}), chunk({"content": "b"})]:
-        codec.decode(SseDecoder().feed(event(data))[0])
-    monkeypatch.setattr("toolmend.core.json_text.loads", lambda _: pytest.fail("parsed"))
-    (sse,) = SseDecoder().feed(event(chunk({"content": "c"})))
-    assert codec.decode(sse) == Frame(sse, (TextDelta("c"),))

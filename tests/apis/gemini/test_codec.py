@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from tests.patterns.kimi import CITY, ONE, B, C, E, S
 from tests.support.cuts import cuts, everywhere
+from tests.support.gemini_answers import FRAMINGS, NATIVE
 from tests.support.other_api_streams import (
     COUNTS,
     MODEL,
@@ -17,7 +18,6 @@ from tests.support.other_api_streams import (
     Answer,
     Delta,
     candidate,
-    code_assist,
     gemini_array,
     gemini_chunks,
     gemini_pattern,
@@ -33,18 +33,11 @@ from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.core.events import Usage
 from toolmend.core.fold import fold
-from toolmend.core.json_array import ElementDecoder, GeminiDecoder
 from toolmend.pipeline.event_reader import events_of
 from toolmend.pipeline.pipeline import Pipeline
 
-FRAMINGS: dict[str, Callable[[Iterable[dict[str, Any]]], bytes]] = {
-    "sse": gemini_sse,
-    "array": gemini_array,
-    "code-assist": code_assist,
-}
 CALL = ("get_weather", {"city": "Beijing"})
 BROKEN = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
-NATIVE = {"functionCall": {"name": "get_weather", "args": {"city": "Beijing"}}, "thoughtSignature": "c2ln"}
 
 
 def pipeline(request: dict[str, Any] | None = None, settings: Settings = Settings()) -> Pipeline:
@@ -447,19 +440,6 @@ def test_what_is_no_answer_passes(body: bytes) -> None:
         assert play(pipeline, pieces) == body
 
 
-@pytest.mark.parametrize("framing", FRAMINGS)
-def test_the_elements_of_a_body_however_it_is_cut(framing: str) -> None:
-    body = FRAMINGS[framing](gemini_chunks(['a \\" } ] [ { " b', "\u2028 {]", NATIVE]))
-    expected = None
-    for pieces in everywhere(body):
-        decoder = GeminiDecoder()
-        events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
-        assert b"".join(event.raw for event in events) == body
-        found = [event.data for event in events if event.data]
-        expected = expected or found
-        assert found == expected
-
-
 def test_a_whole_response() -> None:
     chunk = gemini_chunks([{"text": "Hm", "thought": True}, f"Look.{ONE}"])
     whole = {**chunk[1], "candidates": [{**chunk[1]["candidates"][0], "safetyRatings": [{"x": 1.50}]}]}
@@ -541,29 +521,6 @@ def test_the_fold_of_a_native_stream() -> None:
         assert message.finish.finish_reason == "tool_calls"
         assert message.usage
         assert (message.usage.input_tokens, message.usage.output_tokens) == (10, 5)
-
-
-def test_an_element_is_whole_with_its_last_byte() -> None:
-    """Nothing behind it is waited for: the client sees it when the upstream has said it."""
-    decoder = ElementDecoder()
-    first, *_ = gemini_chunks(["Hi"])
-    raw = b"[" + json.dumps(first).encode()
-    assert decoder.feed(raw[:-1]) == []
-    (event,) = decoder.feed(raw[-1:])
-    assert (event.raw, event.data) == (raw, raw[1:])
-
-
-def test_an_element_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.core.json_array.MAX_EVENT", 100)
-    body = b'[{"a": "' + b"x" * 500 + b'"}\n,\r\n{"b": 1}\n]'
-    for pieces in cuts(body):
-        decoder = GeminiDecoder()
-        events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
-        assert b"".join(event.raw for event in events) == body
-    decoder = GeminiDecoder()
-    assert [event.data for at in range(0, len(body), 10) for event in decoder.feed(body[at : at + 10]) if event.data] == [
-        b'{"b": 1}'
-    ]
 
 
 def test_control_character_is_no_part_of_the_text_before() -> None:

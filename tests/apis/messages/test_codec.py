@@ -1,8 +1,6 @@
 """apis/messages.py with messages_content, messages_encode and messages_whole: Messages as they should be, and as they should not."""
 
 import json
-from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 import pytest
@@ -13,13 +11,10 @@ from tests.support.cuts import cuts
 from tests.support.judges import messages as judge
 from tests.support.legal_streams import block, broken, messages, redacted, sse, text, thinking, tool
 from tests.support.messages_events import PLAIN, told
+from tests.support.messages_streams import CITY, ID, LEAK, Loop, decoded, message, reply, said, thought, used
 from tests.support.streams import play
-from toolmend.apis.codec import Reply
 from toolmend.apis.messages import blocks as messages_blocks
-from toolmend.apis.messages import decode
 from toolmend.apis.messages.codec import Messages
-from toolmend.config.settings import Settings
-from toolmend.core import tools
 from toolmend.core.events import (
     Event,
     Finish,
@@ -37,89 +32,7 @@ from toolmend.core.events import (
 )
 from toolmend.core.json_text import NotJSON
 from toolmend.core.reasoning_state import ReasoningState
-from toolmend.core.sse import ServerSentEvent, SseDecoder
-from toolmend.dialects import REASONING_TAGS
-from toolmend.dialects.engine.markup_parser import MarkupParser
-from toolmend.dialects.engine.opener_index import opener_index
-from toolmend.pipeline.armed_dialects import armed
-from toolmend.pipeline.transformers.duplicates import Duplicates
-from toolmend.pipeline.transformers.finish import FinishReason
-from toolmend.pipeline.transformers.markup import Markup
-from toolmend.providers.model_profiles import profile_for
-
-CITY = '{"city": "Bonn"}'
-LEAK = (
-    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
-    + CITY
-    + "<|tool_call_end|><|tool_calls_section_end|>"
-)
-WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}}
-OFFERED = tools.of_chat({"tools": [WEATHER]})
-ID = "functions.get_weather:0"
-DIALECTS = [*armed(Settings().dialects, profile_for("kimi-k2.5", "", Settings().providers)), REASONING_TAGS]
-
-
-def reply(rules: list[str] | None = None) -> Reply:
-    numbers = count()
-    fired = (rules if rules is not None else []).append
-    return Reply(OFFERED, lambda: f"call_{next(numbers):032x}", fired, {"model": "claude-x"})
-
-
-class Loop:
-    """Bytes → codec → transformers → codec → bytes, with nothing in between that forgives."""
-
-    error = None
-
-    def __init__(self, *, mends: bool = True) -> None:
-        self.rules: list[str] = []
-        given = reply(self.rules)
-        self._codec = Messages(given)
-        self._decoder = SseDecoder()
-        markup = Markup(lambda choice: MarkupParser(opener_index(tuple(DIALECTS)), OFFERED, choice, given.new_id, given.fired))
-        self._transformers: list[Any] = [markup, Duplicates(given.fired), FinishReason(given.fired)] if mends else []
-
-    def feed(self, data: bytes) -> bytes:
-        return self._take(self._decoder.feed(data))
-
-    def close(self) -> bytes:
-        out = self._take(self._decoder.close())
-        last = self._codec.close()
-        out += b"".join(map(self._codec.encode, self._through([last], 0))) if last.events else b""
-        for at, transformer in enumerate(self._transformers):
-            out += b"".join(map(self._codec.encode, self._through(transformer.close(), at + 1)))
-        return out + self._codec.held()
-
-    def message(self, body: bytes) -> bytes:
-        frame = self._codec.decode_message(body)
-        frames = self._through([frame], 0)
-        for at, transformer in enumerate(self._transformers):
-            frames = [*frames, *self._through(transformer.close(), at + 1)]
-        events = tuple(event for each in frames for event in each.events)
-        touched = any(each.touched for each in frames)
-        return self._codec.encode_message(Frame(frame.sse, events, touched)) if touched else body
-
-    def _take(self, found: Sequence[ServerSentEvent]) -> bytes:
-        return b"".join(self._codec.encode(out) for each in found for out in self._through([self._decode(each)], 0))
-
-    def _decode(self, each: ServerSentEvent) -> Frame:
-        try:
-            return self._codec.decode(each)
-        except NotJSON:
-            return Frame(each)
-
-    def _through(self, frames: Sequence[Frame], first: int) -> Sequence[Frame]:
-        for transformer in self._transformers[first:]:
-            frames = [out for frame in frames for out in transformer.feed(frame)]
-        return frames
-
-
-def decoded(body: bytes) -> tuple[list[Event], list[str]]:
-    """The events of a stream, and the rules that fired."""
-    rules: list[str] = []
-    codec = Messages(reply(rules))
-    reading = SseDecoder()
-    return [event for each in (*reading.feed(body), *reading.close()) for event in codec.decode(each).events], rules
-
+from toolmend.core.sse import SseDecoder
 
 # the streams of a regular upstream
 
@@ -613,21 +526,6 @@ def test_why_a_message_stopped_is_told_however_it_ends(name: str) -> None:
         assert play(Loop, chunks) == whole
 
 
-def test_the_arguments_of_a_call_without_a_name_are_held_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decode, "MAX_NAMELESS", 9)
-    events, rules = decoded(sse(messages(tool("t0", "", '{"city"', ': "B', 'onn"}'))))
-    assert [event.text for event in events if isinstance(event, TextDelta)] == ['{"city": "B', 'onn"}']
-    assert set(rules) == {"tool_call_name", "hold_limit"}
-
-
-def test_long_arguments_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To know them if they are said again; they are told all the same."""
-    monkeypatch.setattr(decode, "MAX_KEPT", 9)
-    events, rules = decoded(sse(messages(tool("t0", "f", '{"city"', ': "B', "on", 'n"}'))))
-    assert [event.arguments for event in events if isinstance(event, ToolCallDelta)] == ['{"city"', ': "B', "on", 'n"}']
-    assert rules == []
-
-
 def test_redacted_thinking_of_nothing_is_none() -> None:
     events, rules = decoded(sse(messages(redacted(""), text("a"))))
     assert (events[2], rules) == (TextDelta("a"), [])
@@ -690,86 +588,6 @@ def test_blocks_without_end() -> None:
 
 
 # whole messages
-
-
-def message(*content: Any, stop: str | None = "end_turn", **more: Any) -> dict[str, Any]:
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": list(content)}
-    return {**head, "stop_reason": stop, "stop_sequence": None, "usage": {"input_tokens": 3, "output_tokens": 4}, **more}
-
-
-def said(words: str, **more: Any) -> dict[str, Any]:
-    return {"type": "text", "text": words, **more}
-
-
-def used(id_: str, name: str, value: Any, **more: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "id": id_, "name": name, "input": value, **more}
-
-
-def thought(words: str, signature: str = "s") -> dict[str, Any]:
-    return {"type": "thinking", "thinking": words, "signature": signature}
-
-
-SERVER = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "Bonn"}}
-RESULT = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
-FOUND_CALL = used(ID, "get_weather", {"city": "Bonn"})
-BROKEN_CALL = said('get_weather {"city": "Bonn"')
-OWN = used("t", "get_weather", {"city": "Ulm"}, caller={"type": "direct"})
-
-MESSAGES: dict[str, tuple[list[Any], str, list[Any], str]] = {
-    "in the text": ([said("Look. " + LEAK)], "end_turn", [said("Look. "), FOUND_CALL], "tool_use"),
-    "in the text, and more text": ([said("Look. " + LEAK + " So.")], "end_turn", [said("Look. "), FOUND_CALL, said(" So.")], "tool_use"),
-    "all of the text": ([said(LEAK)], "end_turn", [FOUND_CALL], "tool_use"),
-    "in the thinking": ([thought("Hm. " + LEAK), said("So.")], "end_turn", [thought("Hm. "), FOUND_CALL, said("So.")], "tool_use"),
-    "beside a call": ([said("Look. " + LEAK), OWN], "tool_use", [said("Look. "), FOUND_CALL, OWN], "tool_use"),
-    "the same call again": ([said(LEAK), used("t", "get_weather", {"city": "Bonn"})], "tool_use", [FOUND_CALL], "tool_use"),
-    "beside what is not ours": (
-        [said("a"), SERVER, RESULT, said("b", citations=[]), said(" c " + LEAK), said("d")],
-        "end_turn",
-        [said("a"), SERVER, RESULT, said("b", citations=[]), said(" c "), FOUND_CALL, said("d")],
-        "tool_use",
-    ),
-    "redacted": ([thought("t"), {"type": "redacted_thinking", "data": "x"}, said(LEAK)], "end_turn",
-                 [thought("t"), {"type": "redacted_thinking", "data": "x"}, FOUND_CALL], "tool_use"),
-    "thoughts in the text": ([said("<think>Hm.</think>Hi")], "pause_turn", [thought("Hm.", PLAIN), said("Hi")], "pause_turn"),
-    "tool_use without a call": ([said("a")], "tool_use", [said("a")], "end_turn"),
-    "end_turn with a call": ([said("a"), OWN], "end_turn", [said("a"), OWN], "tool_use"),
-    "two runs of thinking": ([thought("a"), thought("b", "t"), said(LEAK)], "end_turn", [thought("a"), thought("b", "t"), FOUND_CALL], "tool_use"),
-    "in the thinking, and more of it": ([thought("Hm. " + LEAK + "So."), said("a")], "end_turn", [thought("Hm. So."), FOUND_CALL, said("a")], "tool_use"),
-    "arguments that are an empty text": ([used("t", "f", ""), said(LEAK)], "tool_use", [used("t", "f", {}), FOUND_CALL], "tool_use"),
-    "a call without id": ([used("", "f", {})], "tool_use", [used(f"toolu_{0:032x}", "f", {})], "tool_use"),
-    "a call without a name": ([used("t", "", {"city": "Bonn"})], "tool_use", [used("t", "get_weather", {"city": "Bonn"})], "tool_use"),
-    "a call without a name, and no tool fits": ([used("t", "", {"x": 1})], "tool_use", [said('{"x":1}')], "end_turn"),
-    "broken off": ([said("Look. " + LEAK[: LEAK.index("}")])], "max_tokens", [said("Look. "), BROKEN_CALL], "max_tokens"),
-    "broken off, and nobody said so": ([said("Look. " + LEAK[: LEAK.index("}")])], "end_turn", [said("Look. "), BROKEN_CALL], "end_turn"),
-    "a reason of another API": ([said("a"), OWN], "tool_calls", [said("a"), OWN], "tool_use"),
-    "a limit of another API": ([said("a")], "length", [said("a")], "max_tokens"),
-    "thoughts beside what is not ours": ([thought("t"), SERVER, RESULT, said(LEAK), OWN], "tool_use", [thought("t"), SERVER, RESULT, FOUND_CALL, OWN], "tool_use"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MESSAGES)
-def test_whole_messages(name: str) -> None:
-    content, stop, expected, reason = MESSAGES[name]
-    body = json.dumps(message(*content, stop=stop, context_management={"applied_edits": []}), indent=1).encode()
-    out = Loop().message(body)
-    assert json.loads(out) == message(*expected, stop=reason, context_management={"applied_edits": []})
-
-
-@pytest.mark.parametrize("usage", [None, {}, {"input_tokens": "3", "output_tokens": "4", "cache_read_input_tokens": None}])
-def test_a_whole_message_has_counts(usage: Any) -> None:
-    out = json.loads(Loop().message(json.dumps(message(said("a"), usage=usage)).encode()))
-    counts = {"input_tokens": 3, "output_tokens": 4} if usage else {"input_tokens": 0, "output_tokens": 0}
-    assert out == message(said("a"), usage=counts)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [[], [said("a < b")], [thought("t"), said("a"), OWN], [SERVER, RESULT, said("b", citations=[])], [said("a"), said("b")], [{}, said("")]],
-)
-def test_a_whole_message_without_a_fault_is_the_same_bytes(content: list[Any]) -> None:
-    stop = "tool_use" if OWN in content else "end_turn"
-    body = json.dumps(message(*content, stop=stop)).encode()
-    assert Loop().message(body) is body
 
 
 WHOLE_EVENTS: dict[str, tuple[Any, list[Event]]] = {

@@ -1,8 +1,6 @@
 """apis/messages_write.py with messages_blocks, messages_reports and messages_errors: events of any upstream, for a client of Messages."""
 
 import json
-from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 import pytest
@@ -10,16 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.judges import messages as judge
-from tests.support.messages_events import PLAIN, told
-from toolmend.apis.codec import Reply
-from toolmend.apis.messages import blocks
+from tests.support.messages_events import CALLED, END, PLAIN, START, STOP, call, streamed, told, writer
 from toolmend.apis.messages.errors import error_type, status_of
-from toolmend.apis.messages.writer import MAX_SILENT, MessagesWriter
 from toolmend.core.events import (
     Event,
     Finish,
-    MessageEnd,
-    MessageStart,
     ReasoningDelta,
     ReasoningSeal,
     RefusalDelta,
@@ -31,26 +24,8 @@ from toolmend.core.events import (
     Usage,
 )
 from toolmend.core.reasoning_state import ReasoningState, envelope, opened
-from toolmend.core.tools import Tools
 
-START, END, STOP, CALLED = MessageStart(), MessageEnd(), Finish("stop"), Finish("tool_calls")
 CITY = '{"city": "Bonn"}'
-
-
-def writer(rules: list[str] | None = None, **more: Any) -> MessagesWriter:
-    numbers = count()
-    fired = (rules if rules is not None else []).append
-    return MessagesWriter(Reply(Tools(), lambda: f"call_{next(numbers):032x}", fired, {"model": "claude-x"}, **more))
-
-
-def streamed(events: Sequence[Event], *, close: bool = True) -> bytes:
-    out = writer()
-    return b"".join(out.write([event]) for event in events) + (out.close() if close else b"")
-
-
-def call(index: int, *pieces: str, name: str = "f", id_: str | None = None, ends: bool = True) -> list[Event]:
-    start = ToolCallStart(index, f"c{index}" if id_ is None else id_, name)
-    return [start, *(ToolCallDelta(index, piece) for piece in pieces), *([ToolCallEnd(index)] * ends)]
 
 
 TEXT: list[Event] = [TextDelta("Hi"), TextDelta("!")]
@@ -288,29 +263,6 @@ def test_pings() -> None:
     assert told(out.ping()) == ["."]
     out.write([STOP, END])
     assert out.ping() == b""
-
-
-def test_a_ping_while_much_is_held() -> None:
-    silent = [ToolCallDelta(1, " ")] * (MAX_SILENT * 2)
-    body = streamed([*call(0, "{", ends=False), *call(1, "{", ends=False), *silent, ToolCallDelta(0, "}"), ToolCallEnd(0), *call(2), ToolCallDelta(1, "}"), CALLED])
-    words = told(body)
-    assert words.count(".") == 3 and words.index("0 }") > len(words) - words[::-1].index(".") - 1
-    assert judge.read(body).faults == []
-
-
-def test_too_much_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "MAX_HELD", 200)
-    events = [*call(0, "{", ends=False), *(TextDelta("12345678") for _ in range(20)), ToolCallEnd(0), STOP, END]
-    body = streamed(events)
-    assert writer().write(events) == body
-    assert told(body)[-1] == "api_error: too much of the answer waits for a tool call that does not end"
-    assert "1 12345678" in told(body)
-    assert judge.read(body).faults == []
-
-
-def test_arguments_that_are_too_long_to_look_at_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "MAX_CHECKED", 4)
-    assert told(streamed([*call(0, "{'a':", "1}"), CALLED]))[-2:] == ["tool_use", ")"]
 
 
 def test_an_end_that_did_not_go_out_is_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

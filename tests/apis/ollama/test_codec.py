@@ -11,6 +11,7 @@ import pytest
 from tests.patterns import Pattern
 from tests.patterns.kimi import ONE, B, S
 from tests.support.cuts import cuts, everywhere
+from tests.support.ollama_answers import pipeline
 from tests.support.other_api_streams import (
     LINE,
     PATTERNS,
@@ -27,19 +28,12 @@ from tests.support.streams import play
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.core.fold import fold
-from toolmend.core.ndjson import LineDecoder
 from toolmend.pipeline.event_reader import events_of
 from toolmend.pipeline.pipeline import Pipeline
 
 CALL = ("get_weather", {"city": "Beijing"})
 BROKEN = f'Look.{S}{B}functions.get_weather:0<|tool_call_argument_begin|>{{"city": "Bei'
 NATIVE = {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Beijing"}}}]}
-
-
-def pipeline(request: dict[str, Any] | None = None, settings: Settings = Settings()) -> Pipeline:
-    numbers = iter(range(100))
-    asked = ollama_request() if request is None else request
-    return Pipeline(asked, source="ollama", target="ollama", settings=settings, new_id=lambda: f"call_{next(numbers)}")
 
 
 def mended(body: bytes, rules: list[str], request: dict[str, Any] | None = None) -> Answer:
@@ -264,11 +258,6 @@ def test_what_is_held_comes_on_a_line_of_its_own() -> None:
         assert json.loads(last)["message"]["content"] == 'get_weather {"city": "Bei'
 
 
-def test_a_line_of_many_objects_is_read_in_no_time() -> None:
-    count = 100_000
-    assert len(LineDecoder().feed(b"{}" * count + b"\n")) == count
-
-
 def test_think_tags_go_to_thinking() -> None:
     request = ollama_request() | {"model": "qwen3:8b"}
     answer = mended(ollama_lines(["<think>Hm", "</think>So."]), ["reasoning_tags"], request)
@@ -358,17 +347,3 @@ def test_the_fold_of_a_native_stream() -> None:
     broken = fold(events_of("ollama", [b'{"error":"model not found"}'], stream=True))
     assert broken.error
     assert broken.error.message == "model not found"
-
-
-def test_a_line_that_is_too_long_passes_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.core.ndjson.MAX_EVENT", 100)
-    body = b'{"a": "' + b"x" * 500 + b'"}\n{"b": 1}\n'
-    for pieces in everywhere(body):
-        assert play(pipeline, pieces) == body
-        decoder = LineDecoder()
-        events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.close()
-        assert b"".join(event.raw for event in events) == body
-    decoder = LineDecoder()
-    assert [event.data for at in range(0, len(body), 10) for event in decoder.feed(body[at : at + 10]) if event.data] == [
-        b'{"b": 1}'
-    ]

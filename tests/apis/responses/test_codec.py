@@ -14,8 +14,10 @@ from tests.support.judges.responses import read, whole
 from tests.support.responses_streams import (
     DONE,
     FAILED,
+    GET,
     HALVES,
     INCOMPLETE,
+    LEAK,
     REQUEST,
     RESPONSE,
     SEARCH,
@@ -36,13 +38,13 @@ from tests.support.responses_streams import (
     said,
     sent,
     turn,
+    wires,
     without,
 )
 from tests.support.streams import pieces
 from toolmend.apis.responses import codec as responses
 from toolmend.apis.responses import decode
 from toolmend.apis.responses.codec import Responses
-from toolmend.apis.responses.item_state import UnclaimedText
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.core.events import Event, Finish, MessageEnd, StreamError, Usage
@@ -257,16 +259,6 @@ def test_texts(events: list[dict[str, Any]], text: str, thoughts: str) -> None:
     assert sum(type(event).__name__ == "MessageStart" for event in events_of(events)) == 1
 
 
-def test_what_is_claimed_is_gone() -> None:
-    told = UnclaimedText()
-    told.add("output_text", "Hi you")
-    assert told.claim("output_text", "Hi") == "Hi"
-    told.add("output_text", "!")
-    assert told.claim("output_text", "Ho") == ""
-    assert told.claim("output_text", " you! And") == " you!"
-    assert told.claim("output_text", "Hi") == ""
-
-
 def test_refusals_and_seals() -> None:
     wire = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
     told = folded(turn(reasoning(0, ["Hm"]), item(1, wire, said("msg_1", 1, "refusal", ["I ", "can't"]))))
@@ -351,7 +343,6 @@ def test_the_type_may_stand_in_the_event_line_alone() -> None:
 
 # mending
 
-LEAK = pieces(f"Look: {ONE}", 3)
 REGULAR = {
     "text": turn(TEXT),
     "all": turn(reasoning(0, ["Hm"]), message(1, ["I ", "look"]), call(2, HALVES), call(3, ["x"], custom=True)),
@@ -375,7 +366,6 @@ def test_what_needs_no_mending_is_byte_identical(name: str) -> None:
     assert mended(crlf) == crlf
 
 
-GET = Call("functions.get_weather:0", "get_weather", CITY)
 OTHERS = {"text": "", "reasoning": "", "calls": [GET], "stop_reason": "completed"}
 MENDED: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "a call behind text": (turn(message(0, LEAK)), {"text": "Look: ", "order": ["message", "function_call"]}),
@@ -630,10 +620,6 @@ def test_what_is_too_long_passes_or_fails(monkeypatch: pytest.MonkeyPatch) -> No
 # whole responses
 
 
-def wires(*events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [event["item"] for part in events for event in part if event["type"] == "response.output_item.done"]
-
-
 def test_a_whole_response_is_read() -> None:
     body = json.dumps({**DONE, "output": wires(reasoning(0, ["Hm"]), message(1, ["a"]), call(2, HALVES), SEARCH)}).encode()
     codec = Responses(reply())
@@ -650,41 +636,6 @@ def test_a_whole_response_that_failed(body: bytes) -> None:
     assert isinstance(event, StreamError)
     assert event.status == 429
     assert pipeline().message(body) is body
-
-
-def test_a_whole_response_is_mended() -> None:
-    parts = (reasoning(0, ["Hm"]), message(1, ["".join(LEAK), " so"], phase="commentary"), SEARCH, message(2, ["End."], phase="final_answer"), call(3, HALVES))
-    body = json.dumps({**DONE, "output_text": "x", "output": wires(*parts)}, indent=1).encode()
-    out = pipeline().message(body)
-    response = json.loads(out)
-    told = whole(out)
-    assert told.faults == []
-    assert (told.text, told.reasoning, told.seals) == ("Look:  soEnd.", "Hm", ["gAAA"])
-    assert told.calls == [GET, Call("call_3", "task", '{"city": 1}')]
-    assert [wire["id"][:6] for wire in response["output"]] == ["rs_0", "msg_1", "fc_000", "msg_00", "ws_1", "msg_2", "fc_3"]
-    assert [wire.get("phase") for wire in response["output"]][1:6:2] == ["commentary", "commentary", "final_answer"]
-    assert response["output_text"] == "Look:  soEnd."
-    assert out.startswith(body.partition(b'"output"')[0])
-
-
-def test_a_whole_response_without_an_output_is_mended() -> None:
-    out = json.loads(pipeline().message(json.dumps({**DONE, "output": None, "usage": {"input_tokens": 1}}).encode()))
-    assert (out["output"], out["usage"]["total_tokens"]) == ([], 1)
-
-
-def test_whole_reasoning_is_mended() -> None:
-    parts = (reasoning(0, ["a", ONE, "b"], "thought"), reasoning(1, ["".join(LEAK)], sealed=""), reasoning(2, [""], sealed="gBBB"), message(3, ["Hi"]))
-    out = pipeline().message(json.dumps({**DONE, "output": wires(*parts)}).encode())
-    told = whole(out)
-    assert told.faults == []
-    assert (told.reasoning, told.text, told.seals) == ("abLook: ", "Hi", ["", "gAAA", "", "gBBB"])
-    output = json.loads(out)["output"]
-    assert [(wire["id"][:5], wire.get("content"), wire.get("summary")) for wire in output if wire["type"] == "reasoning"] == [
-        ("rs_0", [{"type": "reasoning_text", "text": "a"}], []),
-        ("rs_00", [{"type": "reasoning_text", "text": "b"}], []),
-        ("rs_1", None, [{"type": "summary_text", "text": "Look: "}]),
-        ("rs_2", None, [{"type": "summary_text", "text": ""}]),
-    ]
 
 
 def test_the_parts_of_an_item_stay_apart() -> None:
@@ -742,8 +693,8 @@ def test_what_the_last_event_has_of_an_item_is_of_any_type(member: str, odd: Any
     *begun, last = turn(call(0, ['{"a":', "1}"]), message(1, ["a"]))
     output = [{**wire, member: odd} for wire in last["response"]["output"]]
     renamed = [{**wire, "id": "other", "call_id": "", member: odd} for wire in output]
-    for wires in (output, renamed):
-        told = folded([*begun, {**last, "response": {**last["response"], "output": wires}}])
+    for items in (output, renamed):
+        told = folded([*begun, {**last, "response": {**last["response"], "output": items}}])
         assert told.text == "a"
         assert [each.arguments for each in told.calls.values()] == ['{"a":1}']
 

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.support.closers import M2, QWEN, WRITE, P, W
 from tests.support.markup import Told
-from toolmend.core.events import ToolCallDelta
 from toolmend.core.tools import Tools
-from toolmend.dialects.engine.parameters import MAX_VALUES
-from toolmend.dialects.engine.value_text import MAX_DOUBT
 
 TOOLS = Tools(
     {
@@ -23,7 +21,6 @@ TOOLS = Tools(
         "bash": {"properties": {"command": {"type": "string"}}},
     }
 )
-P = "]<]minimax[>["
 
 
 @dataclass(frozen=True)
@@ -190,12 +187,9 @@ def test_no_markup_gets_into_an_argument(shape: Shape) -> None:
     assert not wrong, f"{len(wrong)}: {list(wrong.items())[:5]}"
 
 
-W = "<tool_call>\n<function=write>\n{}\n</function>\n</tool_call>"
 M = '<minimax:tool_call>\n<invoke name="write">\n{}\n</invoke>\n</minimax:tool_call>'
 NEXT = "\n<parameter=content>\nx\n</parameter>"
 BOTH = {"path": "a.md", "content": "x"}
-QWEN, M2 = ("qwen3_coder", "qwen3_named"), ("minimax_m2",)
-WRITE = Tools({"write": {"properties": {"path": {"type": "string"}, "content": {"type": "string"}}}, "one": {"properties": {"a": {"type": "string"}}}})
 
 OPENERS: tuple[tuple[tuple[str, ...], str, dict[str, str]], ...] = (
     (QWEN, W.format("<parameter=path\na.md\n</parameter>" + NEXT), BOTH),
@@ -268,44 +262,3 @@ def test_a_call_that_breaks_off_stays_unfinished() -> None:
     for text in ("a.md\n</paramet", "a.md\n</", "a.md\n</parameter>\nmore", "a.md\n</paramter>\nmore", "a.md\n<|im_e"):
         told = Told([W.partition("{}")[0].format() + "<parameter=path>\n" + text], WRITE, QWEN)
         assert not told.ended, text
-
-
-def test_doubt_has_a_bound() -> None:
-    """After MAX_DOUBT characters a tag with text after it belongs to the value, which streams again."""
-    told = Told([], WRITE, QWEN)
-    reader = told.reader
-    reader.feed(W.partition("{}")[0] + "<parameter=content>\nx\n</parameter>\n")
-    assert not reader.feed("more\n" * 100)
-    reader.feed("more\n" * (MAX_DOUBT // 5))
-    assert "".join(op.arguments for op in reader.feed("and more") if isinstance(op, ToolCallDelta)).endswith("and more")
-
-
-MANY = Tools({"pick": {"properties": {"a": {"type": "string"}, "tags": {"type": "array", "items": {"type": "integer"}}, "deep": {"type": "object"}}}})
-
-
-def test_a_repeated_parameter_is_no_second_key() -> None:
-    """A list where the schema has one; else the last, but for long ones, whose first has been sent when the second comes."""
-    def coder(*given: tuple[str, str]) -> str:
-        values = "".join(f"<parameter={name}>\n{value}\n</parameter>\n" for name, value in given)
-        return f"<tool_call>\n<function=pick>\n{values}</function>\n</tool_call>"
-
-    deep = "".join(f"{P}<x>{n}{P}</x>" for n in (1, 2))
-    once = (coder(("tags", "[1, 2]")), f'{P}<invoke name="pick">{P}<deep>{deep}{P}</deep>{P}</invoke>')
-    for dialect, text, expected in (
-        ("qwen3_coder", coder(("a", "1"), ("a", "2")), {"a": "2"}),
-        ("qwen3_coder", coder(("a", "1"), ("deep", "{}"), ("a", "2")), {"a": "2", "deep": {}}),
-        ("qwen3_coder", coder(("deep", "1"), ("a", "1"), ("deep", '{"x": 1}')), {"deep": {"x": 1}, "a": "1"}),
-        ("qwen3_coder", coder(("a", "1" * (MAX_VALUES + 1)), ("a", "2")), {"a": "1" * (MAX_VALUES + 1)}),
-        ("glm", "<tool_call>pick<arg_key>a</arg_key><arg_value>1</arg_value><arg_key>a</arg_key><arg_value>2</arg_value></tool_call>", {"a": "2"}),
-        ("minimax_m3", f'{P}<invoke name="pick">{P}<a>1{P}</a>{P}<a>2{P}</a>{P}</invoke>', {"a": "2"}),
-        ("qwen3_coder", coder(("tags", "1"), ("tags", "2"), ("tags", "3"), ("a", "x")), {"tags": [1, 2, 3], "a": "x"}),
-        ("qwen3_coder", coder(("tags", "[1, 2]")), {"tags": [1, 2]}),
-        ("minimax_m3", f'{P}<invoke name="pick">{P}<tags>1{P}</tags>{P}<tags>2{P}</tags>{P}</invoke>', {"tags": [1, 2]}),
-        ("minimax_m3", f'{P}<invoke name="pick">{P}<deep>{deep}{P}</deep>{P}</invoke>', {"deep": {"x": "2"}}),
-    ):
-        for pieces in ([text], list(text)):
-            told = Told(pieces, MANY, (dialect,), broken=False)
-            (_, _, arguments), = told.calls
-            assert json.loads(arguments, object_pairs_hook=list) == json.loads(json.dumps(expected), object_pairs_hook=list), text
-            assert told.ended
-            assert ("repeated_parameter" in told.rules) == (text not in once), text

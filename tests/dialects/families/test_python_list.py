@@ -14,7 +14,6 @@ from tests.support.markup import TEXT, VALUES, Told, cut
 from toolmend.core.events import ToolCallDelta, ToolCallEnd
 from toolmend.core.tools import Tools
 from toolmend.dialects import DIALECTS
-from toolmend.dialects.engine.literals import scalar
 from toolmend.dialects.engine.markup_parser import MarkupParser
 from toolmend.dialects.engine.opener_index import opener_index
 
@@ -161,18 +160,6 @@ def test_it_is_broken_off(text: str) -> None:
         found = told(text, (at,))
         assert ([arguments for _, _, arguments in found.calls], found.content) == expected
         assert found.ended == [index for index, arguments in enumerate(expected[0]) if arguments.endswith("}")]
-
-
-NUMBERS = {
-    "20": "20", "-2.50": "-2.50", "1e999": "1e999", "-0": "-0", "0x1F": "31", "0o17": "15", "1_000": "1000", "+5": "5", ".5": "0.5", "-5.": "-5.0", "9" * 5000: "9" * 5000,
-    "007": None, "1.2.3": None, "12:30": None, "1j": None, "+": None, "-x": None, ".": None, "0x": None, "1__0": None, "inf": None, "": None, "²": None,
-    "+nan": None, "-inf": None, "0x" + "f" * 5000: None, "True": "true", "false": "false", "None": "null", "TRUE": None,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("word", NUMBERS)
-def test_a_number_or_a_word(word: str) -> None:
-    assert scalar(word) == NUMBERS[word]
 
 
 def test_a_name_is_an_offered_one_between_no_tokens() -> None:

@@ -4,8 +4,8 @@ An oracle of a few lines tells what passes of a list of things said; the pipelin
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,134 +14,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cuts import cuts
-from tests.support.judges.chat import Answer, read
-from tests.support.streams import META, WEATHER, chunk, event, pieces, play, stream
+from tests.support.judges.chat import read
+from tests.support.policies import (
+    COLLECT,
+    DRAIN,
+    FIRST,
+    MIXED,
+    POLICIES,
+    SAID,
+    TWO,
+    Live,
+    Passed,
+    Said,
+    arguments,
+    calls,
+    deltas,
+    make,
+    markup,
+    native,
+    oracle,
+    run,
+    told,
+)
+from tests.support.streams import META, WEATHER, chunk, event, stream
 from tests.support.untouched_streams import UNTOUCHED
 from toolmend.config.settings import Settings, parse
-from toolmend.core.events import Finish, Frame, MessageEnd, ToolCallDelta, ToolCallStart
-from toolmend.pipeline.pipeline import Pipeline
 from toolmend.pipeline.transformers.finish import FinishReason
-from toolmend.pipeline.transformers.policy_first import First
 from toolmend.recordings.read.replay import load, replay
-
-type Said = tuple[str, Any]
-
-MIXED, FIRST, DRAIN = Settings(), Settings(policy="first"), Settings(policy="drain")
-TWO = Settings(policy="collect", max_calls=2)
-COLLECT = Settings(policy="collect")
-POLICIES = {"mixed": MIXED, "first": FIRST, "collect": COLLECT, "collect two": TWO, "drain": DRAIN}
-
-
-def arguments(number: int, more: str = "") -> str:
-    return f'{{"description": "number {number}{more}"}}'
-
-
-def markup(number: int, more: str = "") -> str:
-    """A call in a text."""
-    return (
-        f"<|tool_calls_section_begin|><|tool_call_begin|>functions.task:{number}<|tool_call_argument_begin|>"
-        f"{arguments(number, more)}<|tool_call_end|><|tool_calls_section_end|>"
-    )
-
-
-def native(number: int) -> dict[str, Any]:
-    """A call of the upstream's own, in one delta; `number` is its index there."""
-    function = {"name": "get_weather", "arguments": f'{{"city": "{number}"}}'}
-    return {"tool_calls": [{"index": number, "id": f"call_{number}", "type": "function", "function": function}]}
-
-
-def deltas(said: Iterable[Said], sizes: Sequence[int] = (3, 9, 30)) -> list[dict[str, Any]]:
-    """text, reasoning, a call in either, or a native call, as a stream says them."""
-    out: list[dict[str, Any]] = []
-    natives = 0
-    for number, (kind, what) in enumerate(said):
-        match kind:
-            case "text" | "call":
-                out += ({"content": part} for part in pieces(what if kind == "text" else markup(what), number, sizes))
-            case "reasoning" | "call in reasoning":
-                text = what if kind == "reasoning" else markup(what)
-                out += ({"reasoning_content": part} for part in pieces(text, number, sizes))
-            case _:
-                out.append(native(natives))
-                natives += 1
-    return out
-
-
-@dataclass
-class Passed:
-    """What a client is to read."""
-
-    content: str = ""
-    reasoning: str = ""
-    calls: list[str] = field(default_factory=list)
-    stopped: bool = False
-
-
-def oracle(said: Iterable[Said], settings: Settings) -> Passed:
-    """What passes while no limit but that of the calls is reached."""
-    most = {"first": 1, "collect": settings.max_calls}.get(settings.policy, 1000)
-    passed = Passed()
-    found = natives = 0
-    for kind, what in said:
-        if found == most:
-            passed.stopped = True
-            break
-        match kind:
-            case "text":
-                passed.content += what
-            case "reasoning":
-                passed.reasoning += what
-            case "native":
-                passed.calls.append(f'{{"city": "{natives}"}}')
-                natives += 1
-            case _:
-                passed.calls.append(arguments(what))
-                found += 1
-    if settings.policy == "drain" and found:
-        passed.content = ""
-    return passed
-
-
-def told(answer: Answer) -> Passed:
-    """What a client reads; that it is legal is seen to."""
-    assert answer.all_faults == []
-    assert answer.done
-    only = answer.only
-    assert only.finish_reasons == ["tool_calls" if only.calls else "stop"]
-    return Passed(only.content, only.reasoning, [call.arguments for call in only.calls])
-
-
-def make(settings: Settings, *, request: dict[str, Any] = WEATHER, **more: Any) -> Pipeline:
-    return Pipeline(request, settings=settings, **{"now": lambda: 0.0, **more})
-
-
-def run(settings: Settings, chunks: Iterable[bytes], **more: Any) -> tuple[bytes, list[str]]:
-    """The client's bytes and the rules that fired."""
-    pipelines: list[Pipeline] = []
-
-    def new() -> Pipeline:
-        pipelines.append(make(settings, **more))
-        return pipelines[0]
-
-    return play(new, chunks), pipelines[0].rules
-
-
-SAID: dict[str, list[Said]] = {
-    "all there is": [
-        ("reasoning", "Hm. "), ("text", "First: "), ("call", 1), ("text", " then "), ("reasoning", "Hm? "),
-        ("native", 0), ("call", 2), ("text", "or"), ("call", 3), ("text", " and"), ("native", 0), ("reasoning", "!"),
-    ],
-    "a call alone": [("call", 1)],
-    "calls alone": [("call", number) for number in range(4)],
-    "more calls than there may be": [("call", number) for number in range(10)],
-    "in reasoning": [
-        ("reasoning", "So: "), ("call in reasoning", 1), ("reasoning", "And "), ("call in reasoning", 2),
-        ("text", "Hi"),
-    ],
-    "native first": [("native", 0), ("text", "Now "), ("call", 1), ("native", 0), ("call", 2)],
-    "native alone": [("text", "Now "), ("native", 0), ("reasoning", "hm"), ("text", " so"), ("native", 0)],
-    "no call": [("reasoning", "hm"), ("text", "Hello"), ("reasoning", "hm"), ("text", " there <b>")],
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -296,33 +195,6 @@ def test_choices_are_independent(settings: Settings) -> None:
 # what is held, and for how long
 
 
-class Live:
-    """A pipeline, a clock, and what has come out so far."""
-
-    def __init__(self, settings: Settings, **more: Any) -> None:
-        self.time = 0.0
-        self.out = b""
-        self.pipeline = make(settings, now=lambda: self.time, **more)
-        self.say({"role": "assistant"})
-
-    def say(self, *deltas_: dict[str, Any] | Said, at: float | None = None) -> Answer:
-        self.time = self.time if at is None else at
-        for delta in deltas_:
-            for each in deltas([delta]) if isinstance(delta, tuple) else [delta]:
-                self.out += self.pipeline.feed(event(chunk(each)))
-        return read(self.out)
-
-    def finish(self) -> Answer:
-        self.out += self.pipeline.feed(event(chunk({}, "stop")) + event("[DONE]"))
-        assert self.pipeline.close() == b""
-        assert self.pipeline.error is None
-        return read(self.out)
-
-
-def calls(answer: Answer) -> list[str]:
-    return [call.arguments for call in answer.only.calls]
-
-
 def test_collect_holds_until_the_window_is_over() -> None:
     live = Live(COLLECT)
     assert live.say(("text", "So ")).only.content == "So "
@@ -384,36 +256,6 @@ def test_collect_holds_no_more_than_its_bytes_of_text() -> None:
     assert live.pipeline.rules == ["kimi_k2", "policy_limit", "finish_reason"]
 
 
-def test_drain_holds_text_and_calls_but_no_thought() -> None:
-    live = Live(DRAIN)
-    assert live.say(("reasoning", "Hm.")).only.reasoning == "Hm."
-    assert live.say(("text", "So "), ("call", 1), ("text", " then "), ("call", 2), at=99.0).only.content == ""
-    assert b"task" not in live.out
-    assert live.pipeline.feed(b": keep-alive\n\n") == b": keep-alive\n\n"  # or the client may give up
-    assert told(live.finish()) == Passed("", "Hm.", [arguments(1), arguments(2)])
-
-
-@pytest.mark.parametrize("sizes", [(40, 400), (10_000_000,)])
-def test_drain_over_its_bytes_without_a_call(sizes: Sequence[int]) -> None:
-    """What is held goes out, and from then on it is as without a policy."""
-    said: list[Said] = [("text", "x" * 65_600), ("call", 1), ("text", " then "), ("call", 2)]
-    client, rules = run(DRAIN, [stream(deltas(said, sizes))])
-    assert told(read(client)) == oracle(said, MIXED)
-    assert rules == ["policy_limit", "kimi_k2", "finish_reason"]
-
-
-def test_drain_over_its_bytes_with_a_call() -> None:
-    """The calls go out, and as they are found; text stays suppressed."""
-    live = Live(DRAIN)
-    live.say(("text", "So "), ("call", 1), ("text", "y" * 65_600))
-    assert b"task" not in live.out
-    answer = live.say(("text", markup(2, "x" * 65_600)), ("text", " then "))
-    assert calls(answer) == [arguments(1), arguments(2, "x" * 65_600)]
-    assert calls(live.say(("call", 3)))[2:] == [arguments(3)]
-    assert live.finish().only.content == ""
-    assert live.pipeline.rules == ["kimi_k2", "policy_drain", "policy_limit", "finish_reason"]
-
-
 @pytest.mark.parametrize("policy", ["collect", "drain"])
 def test_nothing_at_all_is_not_held_for_ever_either(policy: str) -> None:
     live = Live(replace(POLICIES[policy], max_bytes=500))
@@ -424,74 +266,6 @@ def test_nothing_at_all_is_not_held_for_ever_either(policy: str) -> None:
 
 
 # letting the upstream go
-
-
-@pytest.mark.parametrize("policy", ["first", "collect two"])
-def test_the_response_ends_where_the_rest_is_worth_suppressing(policy: str) -> None:
-    said: list[Said] = [("text", "So "), ("call", 1), ("call", 2), ("text", "\n"), ("text", " and so on"), ("call", 3)]
-    settings = POLICIES[policy]
-    for chunks in cuts(stream(deltas(said))):
-        pipeline = make(settings, let_go=True)
-        out, after = b"", b""
-        for data in chunks:
-            after += pipeline.feed(data) if pipeline.done else b""
-            out += b"" if pipeline.done else pipeline.feed(data)
-        assert pipeline.done
-        assert after + pipeline.feed(b"data: more\n\n") + pipeline.close() == b""
-        answer = read(out)
-        assert told(answer) == Passed("So ", "", oracle(said, settings).calls)
-        assert answer.usage is None
-
-
-@pytest.mark.parametrize("policy", ["first", "collect two"])
-def test_the_end_is_told_once_if_much_comes_at_once(policy: str) -> None:
-    """What seemed to begin a call is decided in all its pieces at once, and each of them is worth suppressing."""
-    calls = range(POLICIES[policy].max_calls if policy != "first" else 1)
-    rest = [" so <|tool_calls_sec", "tion", " is", " nothing", ".", " And <|tool_call_be", "gin|>", "functions.task:9", "<|tool_call_argument_begin|>", "{}"]
-    body = stream([*map(markup, calls), *rest])
-    for chunks in cuts(body):
-        made = make(POLICIES[policy], let_go=True)
-        answer = read(play(lambda made=made: made, chunks))  # type: ignore[misc]
-        assert made.done
-        assert made.rules == ["kimi_k2", f"policy_{POLICIES[policy].policy}"]
-        assert told(answer) == Passed("", "", [*map(arguments, calls)])
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", SAID)
-def test_a_response_that_ends_by_itself_is_let_end(name: str, policy: str) -> None:
-    settings, said = POLICIES[policy], SAID[name]
-    expected = oracle(said, settings)
-    client, _ = run(settings, [stream(deltas(said))], let_go=True)
-    assert replace(told(read(client)), stopped=expected.stopped) == expected
-    if not any(kind == "native" for kind, _ in said):  # whose end may have to be waited for
-        assert bool(read(client).usage) != expected.stopped
-    assert expected.stopped or client == run(settings, [stream(deltas(said))])[0]
-    assert make(settings, let_go=True).lets_go == (settings.policy in ("first", "collect"))
-    assert not make(settings, let_go=True, request={"messages": []}).lets_go
-
-
-def test_what_comes_with_the_finish_does_not_end_the_response() -> None:
-    body = event(chunk({"role": "assistant", "content": markup(1)})) + event(chunk({"content": "late"}, "stop"))
-    usage = {**META, "choices": [], "usage": {"total_tokens": 3}}
-    made = make(FIRST, let_go=True)
-    answer = read(made.feed(body + event(usage) + event("[DONE]")) + made.close())
-    assert (told(answer), answer.usage) == (Passed("", "", [arguments(1)]), {"total_tokens": 3})
-    assert not made.done
-
-
-def test_the_response_ends_when_all_choices_are_over() -> None:
-    made = make(FIRST, let_go=True, request={**WEATHER, "n": 3})
-    out = b"".join(made.feed(event(chunk({"role": "assistant", "content": markup(n)}, index=n))) for n in range(2))
-    out += b"".join(made.feed(event(chunk({"content": "more"}, index=n))) for n in range(2))
-    assert not made.done
-    out += made.feed(event(chunk({"role": "assistant", "content": "no call"}, index=2)))
-    assert not made.done
-    out += made.feed(event(chunk({}, "stop", index=2)))
-    assert made.done
-    answer = read(out)
-    assert (answer.all_faults, answer.done) == ([], True)
-    assert [answer.choices[n].finish_reasons for n in range(3)] == [["tool_calls"], ["tool_calls"], ["stop"]]
 
 
 # the pipeline around it
@@ -559,13 +333,3 @@ def test_a_replay_ends_where_the_recording_did(tmp_path: Path) -> None:
 def test_by_default_there_is_none() -> None:
     assert parse({"flows": "off"}).policy == "mixed"
     assert len(make(MIXED)._chain._transformers) + 1 == len(make(FIRST)._chain._transformers)
-
-
-def test_a_call_that_another_breaks_off_keeps_no_response_open() -> None:
-    rules: list[str] = []
-    policy = First(rules.append, 1)
-    begun, another = (Frame(None, (ToolCallStart(index, f"c{index}", "task", in_text=True), ToolCallDelta(index, "{")), touched=True) for index in (0, 1))
-    assert [event for frame in policy.feed(begun) for event in frame.events] == [*begun.events]
-    assert not policy.done
-    assert [event for frame in policy.feed(another) for event in frame.events] == [Finish("tool_calls"), MessageEnd()]
-    assert (policy.done, set(rules)) == (True, {"policy_first"})

@@ -2,71 +2,21 @@
 
 import json
 import shutil
-from datetime import datetime, timedelta
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader
 
-from tests.support.judges.har import faults
+from tests.support.exported import META, RAW, SENT, entries, flows, make
 from tests.support.paths import FLOWS
 from toolmend.recordings.export.export import sides
-from toolmend.recordings.export.flow_file import write
 from toolmend.recordings.export.har import har
 from toolmend.recordings.read.replay import RecordingError, find
 
 FIXTURE = find(FLOWS / "kimi")[0]
-REQUEST = [["Host", "llm.example"], ["Authorization", "[REDACTED]"], ["Content-Length", "9"], ["Content-Type", "application/json"]]
-RESPONSE = [["content-type", "text/event-stream"], ["transfer-encoding", "chunked"], ["content-encoding", "br"], ["x-request-id", "r1"]]
-RAW, SENT = 'data: {"a":"日本"}\n\ndata: [DONE]\n\n'.encode(), b"data: {}\n\n"
-META: dict[str, Any] = {
-    "format": 1,
-    "state": "complete",
-    "recorded_at": "2026-11-20T18:34:01.500+00:00",
-    "wait_ms": 500.0,
-    "scheme": "https",
-    "host": "llm.example",
-    "method": "POST",
-    "path": "/v1/chat/completions?beta=true&key=[REDACTED]",
-    "status": 200,
-    "http_version": "HTTP/1.1",
-    "api": "chat",
-    "model": "kimi-k2.5",
-    "stream": True,
-    "request_headers": REQUEST,
-    "response_headers": RESPONSE,
-    "settings": {"dialects": "auto"},
-    "rules": ["kimi_k2"],
-    "ids": [],
-    "error": None,
-}
-
-
-def make(tmp_path: Path, files: dict[str, bytes] | None = None, **more: Any) -> Path:
-    folder = tmp_path / "183401-example-1"
-    folder.mkdir()
-    (folder / "meta.json").write_text(json.dumps({**META, **more}))
-    index = b'{"off":0,"len":20,"t_ms":0.000}\n{"off":20,"len":16,"t_ms":250.125}\n'
-    all_files = {"request.json": b'{"stream":true}', "upstream.sse": RAW, "upstream.idx": index, "client.sse": SENT}
-    for name, data in (all_files if files is None else files).items():
-        (folder / name).write_bytes(data)
-    return folder
-
-
-def flows(folder: Path, kind: str = "raw") -> list[http.HTTPFlow]:
-    file = BytesIO()
-    write(file, [side for side in sides(folder) if side.kind == kind])
-    file.seek(0)
-    return [flow for flow in FlowReader(file).stream() if isinstance(flow, http.HTTPFlow)]
-
-
-def entries(folder: Path) -> list[dict[str, Any]]:
-    document = har(sides(folder))
-    assert faults(document) == []
-    return list(document["log"]["entries"])
 
 
 def test_a_flow(tmp_path: Path) -> None:
@@ -91,26 +41,6 @@ def test_a_flow(tmp_path: Path) -> None:
     assert client.comment.startswith("rewritten: what the client got, mended by kimi_k2 (")
     assert client.metadata["toolmend"]["rules"] == ["kimi_k2"]
     assert client.id != flow.id == flows(folder)[0].id
-
-
-def test_a_har(tmp_path: Path) -> None:
-    raw, rewritten = entries(make(tmp_path))
-    assert raw["startedDateTime"] == "2026-11-20T18:34:01.000+00:00"
-    assert raw["timings"] == {"send": 0, "wait": 500.0, "receive": 250.125}
-    assert raw["time"] == 750.125
-    assert raw["request"]["queryString"] == [{"name": "beta", "value": "true"}, {"name": "key", "value": "[REDACTED]"}]
-    assert raw["request"]["postData"]["text"] == '{"stream":true}'
-    assert (raw["response"]["content"]["text"].encode(), rewritten["response"]["content"]["text"].encode()) == (RAW, SENT)
-    assert raw["_chunks"] == [{"off": 0, "len": 20, "t_ms": 0.0}, {"off": 20, "len": 16, "t_ms": 250.125}]
-    assert [entry["comment"].split(":")[0] for entry in (raw, rewritten)] == ["raw", "rewritten"]
-    assert (rewritten["_toolmend"]["side"], rewritten["_toolmend"]["rules"]) == ("rewritten", ("kimi_k2",))
-
-
-def test_a_body_that_is_no_text(tmp_path: Path) -> None:
-    raw, rewritten = entries(make(tmp_path, {"upstream.sse": b"data: \xff\n\n", "client.sse": b""}))
-    assert (raw["response"]["content"]["text"], raw["response"]["content"]["encoding"]) == ("ZGF0YTog/woK", "base64")
-    assert rewritten["response"]["content"] == {"size": 0, "mimeType": "text/event-stream", "text": ""}
-    assert raw["request"]["postData"]["text"] == ""
 
 
 ROUTE = "https://api.anthropic.com → https://openrouter.ai:8443/api/v1/chat/completions"
@@ -151,16 +81,6 @@ def test_an_error_that_a_route_translated(tmp_path: Path) -> None:
 )
 def test_where_it_went(tmp_path: Path, scheme: str | None, host: str, url: str) -> None:
     assert sides(make(tmp_path, scheme=scheme, host=host, path="/"))[0].url == url
-
-
-def test_a_partial_recording(tmp_path: Path) -> None:
-    folder = make(tmp_path, state="upstream_error", error="peer closed connection", wait_ms=None, recorded_at="2026-11-20T18:34:01")
-    (flow,) = flows(folder)
-    assert flow.error
-    assert flow.error.msg == "peer closed connection"
-    raw, _ = entries(folder)
-    assert raw["comment"].endswith("; it ended as upstream_error")
-    assert datetime.fromisoformat(raw["startedDateTime"]).utcoffset() == timedelta(0)
 
 
 @pytest.mark.parametrize("name", [str(folder.relative_to(FLOWS)) for folder in find(FLOWS)])

@@ -1,70 +1,24 @@
 """document.py: what is shown of a recording; and event_alignment.py, event_summary.py and turns.py, of which it is made."""
 
-import base64
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.other_api_streams import converse, gemini_request, ollama_request
+from tests.support.documents import CALL, column, view
+from tests.support.other_api_streams import converse
 from tests.support.paths import FLOWS
 from tests.support.recordings import META, in_events, keep
-from tests.support.streams import WEATHER, chunk, event, request, stream
-from tests.support.upstream_answers import APIS, PAIRS, Asked, Text, Thought, asked, speak, tell
+from tests.support.streams import stream
+from tests.support.upstream_answers import PAIRS, Asked, Text, Thought, asked, speak, tell
 from toolmend.cli.views.page import render
 from toolmend.cli.views.terminal_view import print_view
 from toolmend.recordings.read import replay
 from toolmend.recordings.read.document import document
-from toolmend.recordings.read.event_alignment import REACHING
-from toolmend.recordings.read.event_summary import Summary
-from toolmend.recordings.read.images import image_key
 from toolmend.recordings.read.library import entry
-from toolmend.recordings.read.turns import MAX_TEXT, folded
 
 FRAMES = [converse((name, {})) for name in ("messageStart", "messageStop")]
-GEMINI = gemini_request()
-GEMINI = {
-    "systemInstruction": {"parts": [{"text": "Be brief."}]},
-    "contents": [
-        *GEMINI["contents"],
-        {
-            "role": "model",
-            "parts": [{"text": "Hm", "thought": True}, {"functionCall": {"name": "get_weather", "args": {"city": "Oslo"}}}],
-        },
-        {
-            "role": "user",
-            "parts": [
-                {"functionResponse": {"name": "get_weather", "response": {"output": "rain"}}},
-                {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
-            ],
-        },
-    ],
-    "tools": [*GEMINI["tools"], {"googleSearch": {}}],
-}
-OLLAMA = ollama_request() | {"stream": True}
-OLLAMA["messages"] = [
-    {"role": "system", "content": "Be brief."},
-    *OLLAMA["messages"],
-    {"role": "assistant", "content": "", "thinking": "Hm", "tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}]},
-    {"role": "tool", "tool_name": "get_weather", "content": "rain"},
-]
-KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
-END = "<|tool_call_end|><|tool_calls_section_end|>"
-
-
-def view(folder: Path, forwarded: dict[str, Any] | None = None) -> dict[str, Any]:
-    shown = document(entry(folder), replay.load(folder), forwarded)
-    again: dict[str, Any] = json.loads(json.dumps(shown))  # it is all JSON
-    return again
-
-
-def kept(tmp_path: Path, deltas: list[Any], *, finish: str = "stop", **more: Any) -> dict[str, Any]:
-    return view(keep(tmp_path / "x", in_events(stream(deltas, finish=finish)), **more))
-
-
-def column(shown: dict[str, Any], name: str) -> list[Any]:
-    return [row[name] for row in shown["events"]]
 
 
 def bytes_of(shown: dict[str, Any]) -> tuple[str, str]:
@@ -92,49 +46,6 @@ def test_every_fixture(folder: Path) -> None:
         if row["until"]:
             assert row["kind"] == "held"
             assert shown["events"][row["until"] - 1]["sent"]
-
-
-CALL = [KIMI[:12], KIMI[12:40], KIMI[40:] + '{"city": "Os', 'lo"}', END]
-SEEN = {
-    "nothing to mend": (["Hi ", "there"], "same same same same same same", [], {}),
-    "held and let go": (["a", " <|tool_calls_", "x", "b"], "same same held released same same same same", [], {}),
-    "a call": (
-        ["Let me.", *CALL],
-        "same same held held changed changed held changed same same",
-        [None, None, *[["kimi_k2", 5]] * 5, ["finish_reason", 8], None, None],
-        {3: 5, 4: 5, 7: 8},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SEEN)
-def test_kinds_and_rules(name: str, tmp_path: Path) -> None:
-    deltas, kinds, by, until = SEEN[name]
-    shown = kept(tmp_path, deltas)
-    assert column(shown, "kind") == kinds.split()
-    assert column(shown, "by") == (by or [None] * len(kinds.split()))
-    assert {row["n"]: row["until"] for row in shown["events"] if row["until"]} == (until or ({3: 4} if "held" in kinds else {}))
-    assert column(shown, "n") == list(range(1, len(kinds.split()) + 1))
-
-
-def test_what_goes_out_at_the_end(tmp_path: Path) -> None:
-    body = in_events(stream(["a", "<|tool_calls_"], finish="stop"))[:3]
-    shown = view(keep(tmp_path / "x", body))
-    assert column(shown, "kind") == ["same", "same", "held", "released"]
-    assert (shown["events"][3]["raw"], shown["events"][3]["gives"]) == ("", "text “<|tool_calls_”")
-
-
-def test_a_comment_goes_ahead_and_parts_nothing(tmp_path: Path) -> None:
-    parts = in_events(stream(CALL))
-    shown = view(keep(tmp_path / "x", [*parts[:4], b": wait\n\n", *parts[4:]]))
-    assert column(shown, "kind")[1:7] == ["held", "held", "changed", "same", "changed", "held"]
-    assert column(shown, "by")[1:7] == [["kimi_k2", 4]] * 3 + [None] + [["kimi_k2", 4]] * 2
-    assert column(shown, "says")[4] == "comment"
-
-
-def test_rules_that_reach_are_rules() -> None:
-    assert {"kimi_k2", "duplicate_call", "policy_drain", "stop_sequence"} <= REACHING
-    assert not {"finish_reason", "usage", "role"} & REACHING
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -213,26 +124,6 @@ def test_an_api_that_is_not_read(api: str, body: list[bytes], tmp_path: Path) ->
     assert {event["kind"] for event in shown["events"]} == {"same"}
 
 
-OTHERS = {
-    "gemini": ({"request": GEMINI, "model": "m"}, ["system", "user", "assistant", "tool", "user"], ["get_weather", "task", "googleSearch"]),
-    "ollama": (OLLAMA, ["system", "user", "assistant", "tool"], ["get_weather", "task"]),
-}
-
-
-@pytest.mark.parametrize("api", OTHERS)
-def test_requests_of_apis_that_are_not_translated(api: str) -> None:
-    asked, roles, names = OTHERS[api]
-    shown = folded(asked, api)
-    assert [turn["role"] for turn in shown["turns"]] == roles
-    assert [tool["name"] for tool in shown["tools"]] == names
-    parts = [part for turn in shown["turns"] for part in turn["parts"]]
-    kinds = ["text", "text", "thinking", "call", "result"] + ["file"] * (api == "gemini")
-    assert [part["kind"] for part in parts] == kinds
-    assert parts[3] == {"kind": "call", "id": "get_weather", "name": "get_weather", "text": '{"city":"Oslo"}'}
-    assert shown["fields"].keys() == {"gemini": {"model"}, "ollama": {"model", "stream"}}[api]
-    assert shown["notes"] == []
-
-
 def test_an_unknown_rule(tmp_path: Path) -> None:
     shown = view(keep(tmp_path / "x", [b"data: [DONE]\n\n"], client=b"data: [DONE]\n\n", rules=["of_tomorrow"]))
     assert shown["rules"] == [{"name": "of_tomorrow", "what": "A rule that this version does not know.", "why": "", "events": []}]
@@ -254,94 +145,8 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 
 # the summary of an event
 
-SAID = {
-    "text": (chunk({"content": "Hel\nlo"}), "text “Hel⏎lo”"),
-    "long": (chunk({"content": "x" * 100}), "text “" + "x" * 60 + "…”"),
-    "reasoning": (chunk({"reasoning_content": "Hm"}), "reasoning “Hm”"),
-    "call": (chunk({"tool_calls": [{"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}), "call f, arguments “{}”, end of call"),
-    "finish": (chunk({}, "length"), "finish length"),
-    "usage": ({"choices": [], "usage": {"prompt_tokens": 1200, "completion_tokens": 3}}, "usage 1,200 → 3"),
-    "end": ("[DONE]", "end"),
-    "error": ({"error": {"type": "overloaded", "message": "x"}}, "error overloaded"),
-    "no JSON": ("hm", "data “hm”"),
-    "of another kind": ({"type": "vendor.thing"}, "vendor.thing"),
-    "without a kind": ({"x": 1}, "nothing for the answer"),
-}
-
-
-@pytest.mark.parametrize("name", SAID)
-def test_summary(name: str) -> None:
-    data, said = SAID[name]
-    reading = Summary("chat", stream=True)
-    assert reading.of(event(chunk({"role": "assistant"}))) == "start"
-    assert reading.of(event(data)) == said
-
-
-@pytest.mark.parametrize(("raw", "said"), [(b": hi\n\n", "comment"), (b"\n", "no data"), (b"event: x\n\n", "no data"), (b"", "")])
-def test_summary_of_what_has_no_data(raw: bytes, said: str) -> None:
-    assert Summary("chat", stream=True).of(raw) == said
-
-
-@pytest.mark.parametrize("api", APIS)
-def test_a_summary_is_a_line(api: str) -> None:
-    reading = Summary(api, stream=True)
-    parts = [Thought("a\tb\n" * 50), Text("c\nd" * 80), Asked("c1", "f", json.dumps({"x": "y" * 300}))]
-    for raw in in_events(speak(api, parts, "tool_calls")):
-        said = reading.of(raw)
-        assert said
-        assert len(said) <= 90
-        assert "\n" not in said
-
 
 # the request
-
-
-@pytest.mark.parametrize("api", APIS)
-def test_request(api: str) -> None:
-    shown = folded(asked(api, ("get_weather", {"city": {"type": "string"}}), temperature=0.5), api)
-    assert [turn["role"] for turn in shown["turns"]][-1] == "user"
-    assert [tool["name"] for tool in shown["tools"]] == ["get_weather"]
-    assert json.loads(shown["tools"][0]["schema"])["properties"] == {"city": {"type": "string"}}
-    assert shown["fields"]["temperature"] == "0.5"
-    assert not {"messages", "input", "system", "tools"} & set(shown["fields"])
-
-
-PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(6000)).decode()
-
-
-def test_parts_of_a_conversation() -> None:
-    messages = [
-        {"role": "user", "content": [{"type": "text", "text": "x" * (MAX_TEXT + 5)}, {"type": "image_url", "image_url": {"url": "data:image/png;base64," + PNG}}]},
-        {"role": "assistant", "reasoning_content": "Hm", "tool_calls": [{"id": "c0", "type": "function", "function": {"name": "look", "arguments": '{"a":1}'}}]},
-        {"role": "tool", "tool_call_id": "c0", "content": "seen"},
-    ]
-    user, assistant, tool = folded(request(messages=messages), "chat")["turns"]
-    assert user["parts"][0]["text"] == "x" * MAX_TEXT + "\n… 5 characters more"
-    file = {"kind": "file", "text": "[image, image/png, 6,009 bytes]", "images": [image_key(PNG)]}
-    assert user["parts"][1] == file
-    assert {part["kind"]: part["text"] for part in assistant["parts"]} == {"thinking": "Hm", "call": '{"a":1}'}
-    assert tool["parts"] == [{"kind": "result", "id": "c0", "name": "look", "error": False, "text": "seen"}]
-
-
-def test_a_request_that_is_none_of_ours() -> None:
-    why = ["The request cannot be read: `contents` is not a list of objects."]
-    assert folded({"contents": [1]}, "gemini") == {"turns": [], "tools": [], "fields": {"contents": "[\n  1\n]"}, "notes": why}
-    assert folded({"inputs": [1]}, "cohere") == {"turns": [], "tools": [], "fields": {"inputs": "[\n  1\n]"}, "notes": []}
-
-
-def test_a_request_without_sense() -> None:
-    for body in ({}, {"messages": 7}, {"messages": [7, {"role": 3}], "tools": {"a": 1}}):
-        assert folded(body, "chat")["tools"] == []
-    broken = folded({"model": "m", "messages": 7}, "chat")
-    assert broken["notes"] == ["The request cannot be read: `messages` is not a list."]
-    assert broken["fields"] == {"model": '"m"', "messages": "7"}
-
-
-def test_a_request_that_was_not_kept(tmp_path: Path) -> None:
-    folder = keep(tmp_path / "x", in_events(stream(["a"])))
-    (folder / "request.json").unlink()
-    assert view(folder)["request"] is None
-    assert view(keep(tmp_path / "y", in_events(stream(["a"])), WEATHER))["request"]["turns"]
 
 
 ODD: list[Any] = [None, 7, -1.5, "x", [], [1], [[1, 2, 3]], {}, {"a": [1]}, True, float("nan")]
@@ -370,13 +175,3 @@ def test_a_recording_without_sense(name: str, tmp_path: Path) -> None:
         json.dumps(shown, allow_nan=False)
         assert render(shown)
         print_view(shown, whole=True)
-
-
-def test_a_request_that_is_no_object(tmp_path: Path) -> None:
-    folder = keep(tmp_path / "x", in_events(stream(["a"])))
-    (folder / "request.json").write_text("null")
-    assert view(folder)["request"] is None
-    for body in ("[]", "7", '"x"'):
-        (folder / "request.json").write_text(body)
-        with pytest.raises(replay.RecordingError, match=r"request\.json is no JSON object"):
-            view(folder)

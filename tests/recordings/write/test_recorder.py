@@ -23,14 +23,14 @@ from typing import Any
 import pytest
 
 from tests.support.paths import ADDON, ROOT
-from tests.support.recorder import EXCHANGE, KEY, REQUEST, all_done, event, files, meta, record, wait_for
+from tests.support.recorder import EXCHANGE, KEY, REQUEST, all_done, event, files, log, meta, record, recorder, wait_for
 from toolmend import __version__
 from toolmend.config.retention import Keep
 from toolmend.core.joined_chunks import together
 from toolmend.recordings.read import safe_read
 from toolmend.recordings.write import recorder as recorder_module
 from toolmend.recordings.write import safe_write
-from toolmend.recordings.write.folder import MOST_OWED, MOST_WRITTEN, Folder, _Body
+from toolmend.recordings.write.folder import MOST_OWED, Folder
 from toolmend.recordings.write.recorder import (
     BUSY,
     END_COST,
@@ -41,17 +41,7 @@ from toolmend.recordings.write.recorder import (
     Recorder,
 )
 
-
-@pytest.fixture
-def log() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def recorder(tmp_path: Path, log: list[str]) -> Iterator[Recorder]:
-    recorder = Recorder(tmp_path / "flows", log.append)
-    yield recorder
-    recorder.close()
+__all__ = ["log", "recorder"]
 
 
 # what lies there
@@ -202,32 +192,6 @@ def test_chunks_lie_there_in_the_order_in_which_they_came(
         assert found["client.sse"] == b"".join(client)
         rows = [json.loads(line) for line in found["upstream.idx"].splitlines()]
         assert [row["len"] for row in rows] == [len(chunk) for chunk in chunks]
-
-
-@pytest.mark.parametrize("sent", [b"data: x\n\n", b"data: y\n\n"], ids=["as it came", "another one"])
-def test_much_that_waits_is_written_in_parts(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    """All at once it would take as much memory again, several times."""
-    written = list[int]()
-    write = _Body.write
-
-    def noted(body: _Body, data: bytes, *args: Any, **given: Any) -> None:
-        written.append(len(data))
-        write(body, data, *args, **given)
-
-    monkeypatch.setattr(_Body, "write", noted)
-    go_on = threading.Event()
-    recording, chunk = recorder.start(EXCHANGE), b"data: x\n\n" * 1000
-    recorder.put(recording._folder, partial(wait_for, go_on.is_set))
-    count = 3 * MOST_WRITTEN // len(chunk)
-    for _ in range(count):
-        recording.passed(chunk, chunk if sent in chunk else sent * 1000)
-    go_on.set()
-    all_done(recorder)
-    assert max(written) <= MOST_WRITTEN + len(chunk)
-    recording.finish("complete")
-    recorder.close(60)
-    assert files(recording.folder)["upstream.sse"] == chunk * count
-    assert files(recording.folder)["client.sse"] == sent * 1000 * count
 
 
 def test_a_stream_that_is_another_one_as_of_somewhere(recorder: Recorder) -> None:

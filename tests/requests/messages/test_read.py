@@ -9,11 +9,9 @@ from tests.support.request_tables.messages import (
     FIELDS,
     HI,
     MESSAGES,
-    MISTRAL,
     MOONSHOT,
     OPENAI,
     REASONING,
-    VLLM,
     assistant,
     result,
     text,
@@ -22,7 +20,6 @@ from tests.support.request_tables.messages import (
     user,
 )
 from toolmend.requests import RequestError, translate
-from toolmend.requests.tool_ids import STYLES
 
 
 @pytest.mark.parametrize(("given", "expected", "notes"), [row[1:] for row in MESSAGES], ids=[row[0] for row in MESSAGES])
@@ -59,34 +56,6 @@ def test_reasoning_of_earlier_turns(host: str, model: str, blocks: Any, expected
 def test_none_is_demanded_where_the_model_does_not_think() -> None:
     request = {"model": "kimi-k2.5", "max_tokens": 9, "messages": [HI, assistant(use()), user(result())], "thinking": {"type": "disabled"}}
     assert "reasoning_content" not in translate(request, "messages", "chat", host=MOONSHOT).request["messages"][1]
-
-
-IDS = [
-    ("kept", VLLM, "m", ["toolu_01", "functions.a:0", "x" * 80], ["toolu_01", "functions.a:0", "x" * 80]),
-    ("of OpenAI", OPENAI, "m", ["toolu_01", "x" * 41], ["toolu_01", None]),
-    ("of Kimi", MOONSHOT, "kimi-k2.5", ["toolu_01", "functions.read:1", "toolu_02"], ["functions.read:0", "functions.read:1", "functions.read:2"]),
-    ("of Kimi, taken", MOONSHOT, "kimi-k2.5", ["functions.read:1", "toolu_01"], ["functions.read:1", "functions.read:2"]),
-    ("of Mistral", MISTRAL, "m", ["toolu_01", "abcDEF123"], [None, "abcDEF123"]),
-    ("twice", OPENAI, "m", ["a", "a"], ["a", None]),
-    ("none", OPENAI, "m", [""], [None]),
-]
-STYLE = {VLLM: "any", OPENAI: "40", MOONSHOT: "kimi", MISTRAL: "mistral"}
-
-
-@pytest.mark.parametrize(("host", "model", "given", "expected"), [row[1:] for row in IDS], ids=[row[0] for row in IDS])
-def test_ids(host: str, model: str, given: list[str], expected: list[str | None]) -> None:
-    messages = [HI]
-    for at, id_ in enumerate(given):
-        messages += [assistant(use(id_, "read", n=at)), user(result(str(at), id_))]
-    request = {"model": model, "max_tokens": 9, "messages": messages}
-    said = translate(request, "messages", "chat", host=host).request["messages"]
-    assert said == translate(request, "messages", "chat", host=host).request["messages"]
-    ids = [call["id"] for message in said for call in message.get("tool_calls") or ()]
-    assert [message["tool_call_id"] for message in said if message["role"] == "tool"] == ids
-    assert [message["content"] for message in said if message["role"] == "tool"] == [str(at) for at in range(len(given))]
-    assert len(set(ids)) == len(ids)
-    assert all(STYLES[STYLE[host]].legal.fullmatch(id_) for id_ in ids)
-    assert [id_ if wanted else None for id_, wanted in zip(ids, expected, strict=True)] == expected
 
 
 def test_a_result_in_the_turn_of_its_call() -> None:
