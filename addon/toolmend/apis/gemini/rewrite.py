@@ -7,15 +7,18 @@
 """
 
 from collections import deque
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import json_text
 from ...core.events import Event, Finish, MessageEnd, ReasoningDelta, StreamError, TextDelta, Usage
 from ..shared.indices import index_of
 from ..shared.whole_calls import WholeCall, WholeCalls
 from .usage import MALFORMED
+
+if TYPE_CHECKING:
+    from .decode import CandidateDecoder
 
 _CHUNK_MEMBERS = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
 """Members that the next chunk repeats: a chunk with nothing else has no content."""
@@ -37,28 +40,20 @@ type _Part = dict[str, Any]
 
 
 class GeminiRewriter:
-    """Writes the chunks of one response.
+    """Writes the chunks of one response. `model`: the request's. Choices that are not decoded stay as they are."""
 
-    `read`: the choices that are decoded; others stay as they are. `model`: the request's.
-    """
-
-    def __init__(self, read: Container[int], model: str) -> None:
-        self._read = read
+    def __init__(self, decoder: "CandidateDecoder", model: str) -> None:
+        self._decoder = decoder
         self._signs = "gemini-3" in model
         self._signed: set[int] = set()  # choices whose first call has a signature
         self._calls = WholeCalls()
         self._made: set[int] = set()  # choices with a call found in text, or renamed
-        self._unknown: set[int] = set()  # choices with a call of an unknown tool
-
-    def add_unknown(self, choice: int) -> None:
-        """Records that a call of the upstream has an unknown tool."""
-        self._unknown.add(choice)
 
     def contradicts_finish(self, events: Sequence[Event]) -> bool:
         """Whether a finish reason is wrong: it breaks off a call, or calls a call malformed that was decoded."""
         if self._calls.broken_by(events):
             return True
-        read = self._made - self._unknown
+        read = self._made - self._decoder.unknown
         ends = (event for event in events if isinstance(event, Finish) and event.choice in read)
         return any(event.finish_reason.upper() in MALFORMED for event in ends)
 
@@ -121,7 +116,7 @@ class GeminiRewriter:
 
     def _candidate(self, source: Mapping[str, Any] | None, choice: int, events: Iterable[Event]) -> dict[str, Any]:
         """Builds a candidate from the upstream's own and the events that replace its content."""
-        if source and choice not in self._read:
+        if source and choice not in self._decoder.choices:
             return dict(source)
         own = parts_of(source or {})
         parts = self._parts(choice, events, own)
@@ -133,7 +128,7 @@ class GeminiRewriter:
         candidate: dict[str, Any] = {"index": choice} if source is None else dict(source)
         if parts or own or source is None:
             candidate["content"] = {**content, "parts": parts}
-        if choice in self._made - self._unknown and candidate.get("finishReason") in MALFORMED:
+        if choice in self._made - self._decoder.unknown and candidate.get("finishReason") in MALFORMED:
             candidate["finishReason"] = "STOP"
             candidate.pop("finishMessage", None)
         return candidate
