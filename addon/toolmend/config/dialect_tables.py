@@ -34,8 +34,9 @@ PLACES = ("line", "any", "message")
 MOST_TEXTS, LONGEST = 32, 200
 """Texts per field, and characters per text."""
 
-MOST_REPEATS = 2
-"""Unbounded backtracking repetitions in a pattern: with more, matching takes time cubic in the text."""
+MOST_REPEATS, MOST_OPTIONAL = 2, 4
+"""Repetitions of variable length, and optional parts, in a pattern: with more, or with a repeated group, the time of a match
+grows faster than the square of the text."""
 
 _RIGHT = {
     "name": '"acme"',
@@ -59,6 +60,8 @@ _PARTS = {
 _HEAD = re.compile(r"""\s*\[\[\s*["']?dialect["']?\s*\]\]""")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|\(\?>|\((?!\?)|[*+?][+?]?|\{\d*,?\d*\}[+?]?|.", re.DOTALL)
+_GIVES_NOTHING_BACK = re.compile(r"\{\d+\}[+?]?|(?:[*+]|\{[\d,]*\})\+")
+"""A repetition of fixed length, or a possessive one."""
 _PARAMETER_NAME = r"(?P<name>[\w.:-]+)"
 
 
@@ -183,31 +186,24 @@ def _texts(where: str, key: str, given: Any) -> tuple[str, ...]:
 
 
 def _pattern(where: str, given: Any) -> str:
-    """Checks that a regex is fast for every text: no nested repetition, few that backtrack."""
+    """Checks that a regex is fast for every text: no group is repeated, and few parts can give back what they took."""
     try:
         groups = re.compile(given).groupindex if isinstance(given, str) and len(given) <= LONGEST else {}
     except re.error as error:
         raise SettingsError(f"{where}: {given!r} is not a pattern ({error.msg}), write {_RIGHT['pattern']}") from None
     if "name" not in groups:
         raise SettingsError(f"{where}: {given!r} binds no name, write {_RIGHT['pattern']}")
-    repeats, open_ = 0, [False]
-    closed = False  # the piece before ends a group that contains a repetition
+    repeats = optional = 0
+    before = ""
     for piece in _PIECE.findall(given):
-        if piece.startswith("("):
-            open_.append(False)
-            closed = False
-        elif piece == ")":
-            closed = open_.pop() if len(open_) > 1 else False
-            open_[-1] = open_[-1] or closed
-        elif piece[0] in "*+{" and (piece[0] != "{" or piece.rstrip("+?}").endswith(",")):
-            if closed:
-                raise SettingsError(f"{where}: {given!r} may be slow, as it repeats what repeats, write {_RIGHT['pattern']}")
-            repeats += not (len(piece) > 1 and piece.endswith("+"))
-            open_[-1], closed = True, False
-        else:
-            closed = False
-    if repeats > MOST_REPEATS or re.search(r"\(\?[=!<](?!\w+>)|\(\?P=|\\[1-9]", given):
-        many = f"it has more than {MOST_REPEATS} repetitions, or looks around itself"
+        if piece[0] in "*+{" and not _GIVES_NOTHING_BACK.fullmatch(piece):
+            repeats += 1
+        optional += piece[0] == "?"
+        if before == ")" and piece[0] in "*+{":
+            raise SettingsError(f"{where}: {given!r} may be slow, as it repeats a group, write {_RIGHT['pattern']}")
+        before = piece
+    if repeats > MOST_REPEATS or optional > MOST_OPTIONAL or re.search(r"\(\?[=!<](?!\w+>)|\(\?P=|\\[1-9]", given):
+        many = f"it has more than {MOST_REPEATS} repetitions or {MOST_OPTIONAL} optional parts, or looks around itself"
         raise SettingsError(f"{where}: {given!r} may be slow: {many}, write {_RIGHT['pattern']}")
     return str(given)
 
