@@ -40,7 +40,7 @@ def check(template: str) -> None:
 
 
 def tools_text(tools: Iterable[Tool]) -> str:
-    """The tools, a line of JSON each."""
+    """The tools, one line of JSON each."""
     return "\n".join(map(_tool, tools))
 
 

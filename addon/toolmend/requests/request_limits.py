@@ -324,7 +324,7 @@ MODELS = (
     _row(hosts="api.together.xyz api.together.ai", models="*glm-*", keep_thinking="template"),  # litellm#38263
     _row(models="*kimi*", tool_id="kimi"),
     _row(models="*claude*", blank=False, schema_rules=("valid", "root", "names")),  # at any host, the request ends at Anthropic
-    _row(api=_OPENAI_APIS, models="*qwen*", system_inside=False),  # its template refuses others (dynamo#10206, inspect_ai#3842)
+    _row(api=_OPENAI_APIS, models="*qwen*", system_inside=False),  # refused by its template (dynamo#10206, inspect_ai#3842)
     _row(models="*-search-preview*", search_tool="web_search_options"),
     _row(hosts="api.groq.com", models="*gpt-oss*", search_tool="browser_search"),
     _row(models="gpt-5-search-api*", search_tool="web_search_options"),

@@ -34,7 +34,7 @@ MAX_ASIDE = 200
 
 
 _JSON: Mapping[str, Dialect] = {"{": JSON_OBJECT, "[": JSON_ARRAY, "`": FENCE}
-"""What a model writes in a wrapper without its own tags, by the first character."""
+"""First character → the dialect of JSON in a wrapper of another dialect."""
 
 _WORDS = re.compile(r"[^<>{}\[\]\"`]*")
 """Text without quotes and without characters that begin a call."""

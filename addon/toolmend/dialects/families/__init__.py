@@ -1,1 +1,1 @@
-"""The dialects, a file each: a sample of the wire, its source, and the tags as data."""
+"""The dialects, one file each: a sample of the wire, its source, and the tags as data."""

@@ -1,4 +1,4 @@
-"""The markup of Anthropic's prompts: `<invoke>` and its parameters, in a block or bare.
+"""The markup of Anthropic's prompts: `<invoke>` with parameters, in a block or without one.
 
     <invoke name="Bash">
     <parameter name="command">npm test</parameter>

@@ -1,4 +1,4 @@
-"""Cohere Command R and Command A.
+"""Cohere Command R and Command A: a JSON array between tokens, or ReAct text.
 
     <|START_ACTION|>[{"tool_call_id": "0", "tool_name": "read_file", "parameters": {"path": "a.md"}}]<|END_ACTION|>
 

@@ -1,4 +1,4 @@
-"""DeepSeek V3, R1-0528 and V3.1.
+"""DeepSeek V3, R1-0528 and V3.1: JSON arguments after the name, between tokens.
 
     <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file
     ```json

@@ -1,4 +1,4 @@
-"""dots.
+"""dots: Anthropic's `<invoke>` in another wrapper.
 
     <dots_function_call><invoke name="read_file"><parameter name="path">a.md</parameter></invoke></dots_function_call>
 

@@ -1,4 +1,4 @@
-"""Gemma 4, FunctionGemma and Gemini.
+"""Gemma 4, FunctionGemma and Gemini: `call:NAME{…}` with keys without quotes.
 
     <|tool_call>call:read_file{limit:20,path:<|"|>a.md<|"|>}<tool_call|>                                    Gemma 4
     <start_function_call>call:read_file{limit:20,path:<escape>a.md<escape>}<end_function_call>              FunctionGemma
@@ -128,7 +128,7 @@ def _without_modules(words: str) -> Iterator[str]:
 
 
 class GeminiDialect(Gemma):
-    """Calls that name the module that Gemini's tools are in, which no text does by itself: they may stand anywhere."""
+    """Calls with Gemini's module name, which ordinary text does not contain, so that they count anywhere."""
 
     @property
     def openers(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""GigaChat 3.
+"""GigaChat 3: a JSON envelope after a token.
 
     <|function_call|>{"name": "read_file", "arguments": {"path": "a.md"}}
 

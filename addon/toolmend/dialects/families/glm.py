@@ -1,4 +1,4 @@
-r"""GLM-4.5 to 5.x, also Ling3, Spark2.5, poolside.
+r"""GLM-4.5 to 5.x, also Ling3, Spark2.5, poolside: arguments as pairs of key and value tags.
 
     <tool_call>read_file
     <arg_key>path</arg_key>

@@ -1,4 +1,4 @@
-"""Granite 3.0 to 3.3, and granite-20b.
+"""Granite 3.0 to 3.3, and granite-20b: JSON envelopes after a token.
 
     <|tool_call|>[{"name": "read_file", "arguments": {"path": "a.md"}}]          no end token
     <function_call> {"name": "read_file", "arguments": {"path": "a.md"}}         granite-20b

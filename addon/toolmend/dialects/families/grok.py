@@ -1,4 +1,4 @@
-"""Grok.
+"""Grok: XML elements with the prefix `xai:`.
 
     <xai:function_call name="read_file"><parameter name="path">a.md</parameter></xai:function_call>
 

@@ -1,4 +1,4 @@
-"""Hunyuan V3 and V4.
+"""Hunyuan V3 and V4: like GLM, with a token between name and arguments.
 
     <tool_calls><tool_call>read_file<tool_sep><arg_key>path</arg_key><arg_value>a.md</arg_value></tool_call></tool_calls>
 

@@ -1,4 +1,4 @@
-"""InternLM2 and Intern-S1.
+"""InternLM2 and Intern-S1: a JSON envelope between tokens.
 
     <|action_start|><|plugin|>
     {"name": "read_file", "parameters": {"path": "a.md"}}<|action_end|>

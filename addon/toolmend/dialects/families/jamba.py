@@ -1,4 +1,4 @@
-"""Jamba, and Hunyuan A13B.
+"""Jamba and Hunyuan A13B: a JSON array of envelopes in a tag.
 
     <tool_calls>[{"name": "read_file", "arguments": {"path": "a.md"}}]</tool_calls>
 

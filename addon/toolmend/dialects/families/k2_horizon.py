@@ -1,4 +1,4 @@
-"""K2-Horizon.
+"""K2-Horizon: like GLM, with the prefix `ifm|`.
 
     <ifm|tool_calls><ifm|tool_call>read_file<ifm|arg_key>path</ifm|arg_key><ifm|arg_value>a.md</ifm|arg_value></ifm|tool_call>
     </ifm|tool_calls>

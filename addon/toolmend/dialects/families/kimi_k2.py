@@ -1,4 +1,4 @@
-"""Kimi K2, K2-Thinking, K2.5 and later.
+"""Kimi K2, K2-Thinking, K2.5 and later: an id with the tool's name, and JSON arguments, between tokens.
 
     <|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a.md"}
     <|tool_call_end|><|tool_calls_section_end|>

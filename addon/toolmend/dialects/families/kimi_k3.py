@@ -1,4 +1,4 @@
-"""Kimi K3 (XTML).
+"""Kimi K3 (XTML): elements made of tokens, and channels.
 
     <|open|>tools<|sep|><|open|>call tool="read_file" index="1"<|sep|><|open|>argument key="path" type="string"<|sep|>a.md
     <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>

@@ -1,4 +1,4 @@
-"""MiniCPM5: parameters may stand in CDATA.
+"""MiniCPM5: XML elements, with CDATA around parameters or without.
 
     <function name="read_file"><param name="path"><![CDATA[a.md]]></param></function>
 

@@ -1,4 +1,4 @@
-"""MiniMax M2, M2.1, M2.5, M2.7.
+"""MiniMax M2, M2.1, M2.5, M2.7: Anthropic's `<invoke>` in another wrapper, or without one.
 
     <minimax:tool_call>
     <invoke name="read_file">

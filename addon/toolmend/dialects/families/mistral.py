@@ -1,4 +1,4 @@
-"""Mistral: tokenizers up to v7 write an array of envelopes, from v11 on (Devstral, Ministral, Small 3.2) name and arguments.
+"""Mistral: an array of JSON envelopes (tokenizers up to v7), or name and arguments (v11 on: Devstral, Ministral, Small 3.2).
 
     [TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "a.md"}, "id": "VvvODy9mT"}]
     [TOOL_CALLS]read_file[ARGS]{"path": "a.md"}[TOOL_CALLS]get_time[CALL_ID]VvvODy9mT[ARGS]{"zone": "UTC"}

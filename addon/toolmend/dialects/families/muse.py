@@ -1,4 +1,4 @@
-"""Muse.
+"""Muse: Anthropic's markup with the prefix `atem:`.
 
     <atem:function_calls><atem:invoke name="read_file"><atem:parameter name="path">a.md</atem:parameter></atem:invoke>
     </atem:function_calls>

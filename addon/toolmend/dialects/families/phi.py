@@ -1,4 +1,4 @@
-"""Phi-4-mini.
+"""Phi-4-mini: a JSON array of envelopes after the word `functools`.
 
     functools[{"name": "read_file", "arguments": {"path": "a.md"}}]
 

@@ -1,4 +1,4 @@
-"""PLaMo 3.
+"""PLaMo 3: name and JSON arguments between tokens.
 
     <|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>read_file<|plamo:end_tool_name:plamo|>
     <|plamo:begin_tool_arguments:plamo|>{"path": "a.md"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>

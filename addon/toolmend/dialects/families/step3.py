@@ -1,4 +1,4 @@
-"""Step3.
+"""Step3: XML elements with the prefix `steptml:`, between tokens.
 
     <｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read_file">
     <steptml:parameter name="path">a.md</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>

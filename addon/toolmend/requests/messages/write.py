@@ -146,7 +146,7 @@ def _tool(tool: Tool, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
     if strict:
         members["input_schema"] = closed(members["input_schema"])
         members["strict"] = True
-    elif tool.strict:  # false is refused by Bedrock and Vertex, too (litellm#33193)
+    elif tool.strict:  # Bedrock and Vertex refuse even false (litellm#33193)
         add_note(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
     if tool.cache:
         members["cache_control"] = dict(tool.cache)
