@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.requests.edits import Edit, edit_of, edited, is_edit, text_of
+from toolmend.requests.edits import Edit, apply_edits, edit_of, is_edit, text_of
 
 REQUEST: dict[str, Any] = {
     "model": "m",
@@ -42,33 +42,33 @@ def test_edits(subtests: pytest.Subtests) -> None:
     for edit, expected in ROWS:
         with subtests.test(edit.path, do=edit.do):
             notes: list[str] = []
-            assert edited(REQUEST, [edit], notes) == expected
+            assert apply_edits(REQUEST, [edit], notes) == expected
             assert len(notes) == 1 and edit.path in notes[0]
     assert before == REQUEST
 
 
 def test_anywhere() -> None:
     notes: list[str] = []
-    changed = edited(REQUEST, [Edit("**.cache_control.scope")], notes)
+    changed = apply_edits(REQUEST, [Edit("**.cache_control.scope")], notes)
     assert changed["messages"][0]["content"] == [{"type": "text", "cache_control": {"type": "ephemeral"}}]
 
 
 @pytest.mark.parametrize("path", KEPT)
 def test_what_stays(path: str) -> None:
     notes: list[str] = []
-    assert edited(REQUEST, [Edit(path)], notes) == REQUEST
+    assert apply_edits(REQUEST, [Edit(path)], notes) == REQUEST
     assert notes == []
 
 
 def test_the_order_of_members_stays() -> None:
-    assert list(edited(REQUEST, [Edit("max_tokens", "rename", "limit")], [])) == [name if name != "max_tokens" else "limit" for name in REQUEST]
+    assert list(apply_edits(REQUEST, [Edit("max_tokens", "rename", "limit")], [])) == [name if name != "max_tokens" else "limit" for name in REQUEST]
 
 
 def test_nothing_of_depth_fails() -> None:
     deep: dict[str, Any] = {}
     for _ in range(5000):
         deep = {"a": deep}
-    assert edited({"x": deep}, [Edit("**.seed")], [])["x"] is deep
+    assert apply_edits({"x": deep}, [Edit("**.seed")], [])["x"] is deep
 
 
 TEXTS: list[tuple[str, Edit]] = [
@@ -118,4 +118,4 @@ MORE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("text", "given", "expected"), MORE)
 def test_more_changes(text: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert edited(given, [edit_of(text)], []) == expected
+    assert apply_edits(given, [edit_of(text)], []) == expected

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.requests.edits import edit_of, edited
+from toolmend.requests.edits import apply_edits, edit_of
 from toolmend.requests.image_size import size_of
 from toolmend.requests.message_rules import with_rules
 from toolmend.requests.refusal_rules import RefusedRequest
@@ -115,7 +115,7 @@ def test_a_rule_is_learnt(api: str, words: str, edit: str, fact: str) -> None:
         asked = RefusedRequest(request, api, quirks_for(api, "llm.example", "m"), translated=translated)
         (remedy,) = remedies(400, body, asked)
         assert not remedy.once and remedy.edits == (() if fact and translated else (edit,)) and (not fact or fact in remedy.facts)
-        assert edited(request, map(edit_of, remedy.edits), []) is not None
+        assert apply_edits(request, map(edit_of, remedy.edits), []) is not None
 
 
 def test_only_messages_have_rules() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.requests.edits import edit_of, edited
+from toolmend.requests.edits import apply_edits, edit_of
 from toolmend.requests.refusal_rules import RefusedRequest
 from toolmend.requests.refused import remedies
 from toolmend.requests.request_limits import quirks_for
@@ -117,5 +117,5 @@ def test_a_wording_is_understood(api: str, body: Any, edits: str) -> None:
     asked = RefusedRequest(OF[api], api, quirks_for(api, "llm.example", "m"), translated=False)
     found = [edit for remedy in remedies(400, json.dumps(body).encode(), asked) for edit in remedy.edits]
     assert ", ".join(found) == edits
-    changed = edited(OF[api], map(edit_of, found), [])
+    changed = apply_edits(OF[api], map(edit_of, found), [])
     assert changed != OF[api] and all(len(changed[name]) == len(OF[api][name]) for name in ("messages", "input", "tools") if name in OF[api])

@@ -10,7 +10,7 @@ from tests.support.refusals import CHAT, OF, asked
 from tests.support.strict_upstream import refusal
 from tests.support.upstream_hosts import UPSTREAMS
 from toolmend.requests import RequestError, translate
-from toolmend.requests.edits import edit_of, edited
+from toolmend.requests.edits import apply_edits, edit_of
 from toolmend.requests.refusal_rules import RefusedRequest, Remedy
 from toolmend.requests.refused import remedies, shown_text
 from toolmend.requests.request_limits import quirks_for
@@ -176,7 +176,7 @@ def test_a_field_is_changed(subtests: pytest.Subtests) -> None:
             edits = [edit for remedy in found(api, body) for edit in remedy.edits]
             several = expected.split() if all(name in CHAT for name in expected.split()) else [expected]
             assert edits == several
-            changed = edited(OF[api], map(edit_of, edits), [])
+            changed = apply_edits(OF[api], map(edit_of, edits), [])
             assert changed != OF[api]
             for name in ("model", "messages", "input", "system", "instructions"):
                 assert len(changed.get(name) or "") == len(OF[api].get(name) or "")

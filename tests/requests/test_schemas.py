@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.example_counts import examples
 from toolmend.requests.request_limits import RULE_NAMES, Quirks
-from toolmend.requests.schemas import RULES, adapted, closed, is_recursive, is_strict
+from toolmend.requests.schemas import RULES, adapted, close_objects, is_recursive, is_strict
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 
@@ -82,7 +82,7 @@ def test_nothing_fails_on_rubbish(schema: dict[str, Any]) -> None:
         once = adapted(schema, Quirks(schema_rules=rules), [], "x")
         json.dumps(once)
     valid = RULES["valid"](schema)
-    closed(schema)
+    close_objects(schema)
     assert is_recursive(valid) in (True, False) and is_strict(valid) in (True, False)
 
 
@@ -96,7 +96,7 @@ def test_rules_that_change_no_meaning_are_not_noted() -> None:
 
 def test_an_answer_is_closed() -> None:
     schema = an_object("a", a={"type": "integer", "minimum": 0}, b={"oneOf": [TEXT, {"type": "null"}]}, c={"type": "object", "additionalProperties": TEXT})
-    assert closed(schema) == {
+    assert close_objects(schema) == {
         "type": "object",
         "properties": {
             "a": {"type": "integer", "description": "minimum: 0"},

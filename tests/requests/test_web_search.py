@@ -11,7 +11,7 @@ from tests.support.upstream_answers import JUDGES
 from toolmend.core.reasoning_state import ReasoningState, envelope
 from toolmend.requests import translate
 from toolmend.requests.strip_envelopes import without_envelopes
-from toolmend.requests.web_search import SOURCES, Unsearched
+from toolmend.requests.web_search import SOURCES, SearchUnavailable
 
 __all__ = ["log", "proxy", "routed"]
 
@@ -100,7 +100,7 @@ def test_domains_without_a_field_are_in_the_prompt() -> None:
 
 @pytest.mark.parametrize(("client", "tool", "choice"), [("messages", MESSAGES_TOOL, NAMED), ("responses", RESPONSES_TOOL, {"type": "web_search"})])
 def test_a_search_alone_is_not_sent_where_there_is_none(client: str, tool: Any, choice: Any) -> None:
-    with pytest.raises(Unsearched, match="search_tool") as caught:
+    with pytest.raises(SearchUnavailable, match="search_tool") as caught:
         translate(base(client, tools=[tool], tool_choice=choice), client, "chat", host="api.deepseek.com", model="deepseek-v4")
     assert caught.value.query == "weather in Rome"
     made = translate(base(client, tools=[tool], tool_choice=choice), client, "chat", model="m", facts={"search_tool": "openrouter:web_search"})

@@ -25,8 +25,8 @@ from ..providers.model_profiles import Profile
 from ..providers.routes import Route
 from ..providers.routes import match as match_route
 from ..requests import RequestError
-from ..requests.local_responses import not_searched
-from ..requests.web_search import Unsearched
+from ..requests.local_responses import search_unavailable
+from ..requests.web_search import SearchUnavailable
 from . import flow_info, origin_check, routed_request, routed_response
 from .exchange import LlmExchange
 from .learnt_refusals import RefusalMemory
@@ -102,8 +102,8 @@ def route(
     try:
         exchange.routed, exchange.api = routed_request.redirect(flow, taken, client, request, settings.providers, learnt), client
         upstream_failure.attach(flow, partial(routed_response.unanswered, flow, exchange.routed))
-    except Unsearched as error:
-        routed_request.serve(flow, not_searched(request or {}, client, error.query, new_call_id()))
+    except SearchUnavailable as error:
+        routed_request.serve(flow, search_unavailable(request or {}, client, error.query, new_call_id()))
         logger.warning("toolmend: %s: %s (the route at %s)", flow_info.printable(flow.request.pretty_host), error, taken.where)
         return LlmExchange.answered_here()
     except Exception as error:

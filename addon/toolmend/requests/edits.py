@@ -155,7 +155,7 @@ def text_of(edit: Edit) -> str:
     return f"{edit.path} {'<=' if edit.do == 'at_most' else '>='} {with_:g}"
 
 
-def edited(request: Mapping[str, Any], edits: Iterable[Edit], notes: list[str]) -> dict[str, Any]:
+def apply_edits(request: Mapping[str, Any], edits: Iterable[Edit], notes: list[str]) -> dict[str, Any]:
     """Returns the request with the edits applied in their order; lists and objects that change are copied."""
     changed: Any = dict(request)
     for edit in edits:

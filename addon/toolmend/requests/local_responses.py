@@ -85,7 +85,7 @@ def answer(request: LocalRequest, routes: Sequence[Route], new_id: str, *, by_gl
     return None
 
 
-def not_searched(request: Mapping[str, Any], client: Api, query: str, new_id: str) -> LocalResponse:
+def search_unavailable(request: Mapping[str, Any], client: Api, query: str, new_id: str) -> LocalResponse:
     """Returns the response, in the client's API, to a web search that the upstream cannot make: "unavailable".
 
     Args:

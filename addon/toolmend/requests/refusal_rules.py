@@ -173,7 +173,7 @@ def _while_thinking(path: str, thinking: str, **facts: Any) -> MakeRemedy:
     return lambda _found, refused: Remedy(path, refused.same(*_OFF[thinking]), known, once=not refused.translated)
 
 
-def strictly(found: re.Match[str], refused: RefusedRequest) -> Remedy:
+def less_strict(found: re.Match[str], refused: RefusedRequest) -> Remedy:
     """A strict tool or a response format that exceeds what the upstream supports."""
     of_format = found is not None and re.search(r"response_format|text\.format", found.string)
     if of_format and (path := next((path for path in _STRICT if at(refused.request, path)), "")):
@@ -198,7 +198,7 @@ def _schema(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     return keyword(word, refused) if word in OPTIONAL else rule("items refs root")(found, refused)
 
 
-def no_schema(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
+def without_schema(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
     """A response format with a schema, where the upstream supports none."""
     edits = refused.same("response_format")
     return Remedy("response_format.type", edits, {"json_schema": False, "json_word": True})
@@ -296,7 +296,7 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
             r"'required' is required to be supplied and to be an array including|"
             r"'?additionalProperties'? is required to be supplied and to be false"
         ),
-        strictly,
+        less_strict,
     ),
     (
         "chat responses",
@@ -421,7 +421,7 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
             r"'?additionalproperties'? must be explicitly set to false|schema is too complex|"
             r"compiled grammar is too large|too many (?:strict|optional)"
         ),
-        strictly,
+        less_strict,
     ),
     (
         "messages",
@@ -449,7 +449,7 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
             r"json_schema.{0,40}(?:not (?:supported|available|enabled|in)|unsupported|enabled only)|"
             r"(?:does not|doesn't) support.{0,40}json_schema"
         ),
-        no_schema,
+        without_schema,
     ),
     (
         "chat",

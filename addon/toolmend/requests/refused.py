@@ -23,7 +23,7 @@ from .efforts import WORDS as EFFORTS
 from .fields import words
 from .refusal_body import MAX_BODY, MAX_SHOWN, MAX_WORDS, STATUSES, Problem, problems
 from .refusal_places import SAME, SCHEMAS, TOKEN, Places, at, snake
-from .refusal_rules import COMPILED, Q, RefusedRequest, Remedy, keyword, no_schema, rule, strictly, thinking_kinds
+from .refusal_rules import COMPILED, Q, RefusedRequest, Remedy, keyword, less_strict, rule, thinking_kinds, without_schema
 from .schemas import OPTIONAL
 
 MAX_REMEDIES = 8
@@ -232,7 +232,7 @@ def _enumeration(problem: Problem, refused: RefusedRequest) -> Remedy | None:
             return _without(path, refused)
         edit = Edit(path, "one_of", words)
         if path == "response_format.type":
-            return no_schema(found, refused)
+            return without_schema(found, refused)
         if path == "thinking.type":
             return thinking_kinds(words, refused)
         return Remedy(path, (text_of(edit),)) if edit.allowed else None
@@ -344,11 +344,11 @@ def _without(path: str, refused: RefusedRequest) -> Remedy | None:
     if inside and root in ("tools", "response_format", "text", "output_config"):
         if last in OPTIONAL:
             return keyword(last, refused, of_format=root != "tools")
-        return rule("items refs root")(_NOTHING, refused) if root == "tools" else strictly(_NOTHING, refused)
+        return rule("items refs root")(_NOTHING, refused) if root == "tools" else less_strict(_NOTHING, refused)
     if root == "tool_choice":
         return Remedy("tool_choice", (refused.free_choice,), once=True)  # the refusal may concern only this tool
     if root == "response_format" and len(names) > 1 and last not in ("strict", "description"):
-        return no_schema(_NOTHING, refused)
+        return without_schema(_NOTHING, refused)
     if root not in KEPT and last in ("type", "name", "effort", "format") and len(names) > 1 and root != "output_config":
         path = ".".join(names[:-1]) if root != "reasoning" or last != "effort" else path
     if path in ("max_tokens", "stream") and (refused.api == "messages" or path == "stream"):

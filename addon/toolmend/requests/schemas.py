@@ -484,7 +484,7 @@ _FORMAT_LACKS = words(
 _FORMATS = words("date-time time date duration email hostname uri ipv4 ipv6 uuid")
 
 
-def closed(schema: Object) -> dict[str, Any]:
+def close_objects(schema: Object) -> dict[str, Any]:
     """Returns the schema for Anthropic's structured outputs: each object closed, and without the keywords they refuse."""
     valid = RULES["valid"](schema)
     return _everywhere(_closed)(valid)  # type: ignore[no-any-return]

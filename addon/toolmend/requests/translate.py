@@ -17,7 +17,7 @@ from .call_signatures import with_call_signatures
 from .chat import api as chat
 from .conversation import Conversation, Tool
 from .custom_tools import as_functions
-from .edits import edit_of, edited
+from .edits import apply_edits, edit_of
 from .fields import add_note
 from .messages import api as messages
 from .model_rules import with_instruction, without_conflicts
@@ -120,7 +120,7 @@ def _translate(
         conversation = compaction.with_summary_prompt(conversation, quirks, request, notes)
     if not same:
         web_search.check(conversation, quirks)
-        conversation = _with_search_domains(conversation, web_search.restricted(conversation, quirks, upstream), notes)
+        conversation = _with_search_domains(conversation, web_search.domain_instruction(conversation, quirks, upstream), notes)
     conversation = _with_offered_choice(conversation, quirks, notes)
     conversation = with_call_signatures(conversation, notes, accepted=upstream == "chat" and quirks.details and not template)
     functions, custom = as_functions(conversation)
@@ -143,11 +143,11 @@ def _translate(
     conversation = with_ids(conversation, quirks.tool_id)
     written = APIS[upstream][1](conversation, quirks, notes)
     if quirks.refuses and not same:
-        written = edited(written, map(edit_of, quirks.refuses), notes)
+        written = apply_edits(written, map(edit_of, quirks.refuses), notes)
     if same:
         kept = {key: value for key, value in request.items() if key not in CONTENT[upstream]}
         written = {**kept, **{key: written[key] for key in ("model", *CONTENT[upstream]) if key in written}}
-    written = edited(written, map(edit_of, edits), notes)
+    written = apply_edits(written, map(edit_of, edits), notes)
     offered = tools.OF[client](request) if template else tools.OF[upstream](written)  # the prompt has the client's names
     taken = frozenset(written.get("stop") or written.get("stop_sequences") or ())
     stop = tuple(sequence for sequence in conversation.stop if sequence and sequence not in taken)
@@ -180,5 +180,5 @@ def _within_api(
     """The request for an upstream with the client's API."""
     notes: list[str] = []
     forwarded = {**without_envelopes(request, api, host), **({"model": model} if model else {})}
-    forwarded = edited(forwarded, map(edit_of, edits), notes)
+    forwarded = apply_edits(forwarded, map(edit_of, edits), notes)
     return Translated(forwarded, tools.OF[api](forwarded), notes=tuple(notes), facts=facts or {}, edits=tuple(edits))

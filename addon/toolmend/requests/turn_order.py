@@ -50,7 +50,7 @@ def normalised(conversation: Conversation, quirks: Quirks, notes: list[str], *, 
     return replace(conversation, turns=turns)
 
 
-def placed(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def place_system_turns(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Returns the turns with system turns only where Messages accepts them: after a user turn, and last or before an assistant.
 
     Other system turns become the user's text. Leading ones stay; Messages has a separate field for these.

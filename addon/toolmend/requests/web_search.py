@@ -7,7 +7,7 @@
                  {"type": "browser_search"}    "enable_search": true    {"type": "web_search", "web_search": {…}}  Groq, Qwen, GLM
 
 `Quirks.search_tool` is the upstream's form. If the upstream has no search, the writers leave the tool out, and a request that
-asks only for a search is not sent (`Unsearched`): the model would invent results.
+asks only for a search is not sent (`SearchUnavailable`): the model would invent results.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ _TAKEN: Mapping[str, tuple[str, ...]] = {
 """Fields that the forms of Chat Completions accept; other forms accept none."""
 
 
-class Unsearched(RequestError):
+class SearchUnavailable(RequestError):
     """The request asks only for a web search, and the upstream has none. `query`: the query of the search."""
 
     def __init__(self, query: str) -> None:
@@ -77,13 +77,13 @@ def is_forced(conversation: Conversation) -> bool:
 
 
 def check(conversation: Conversation, quirks: Quirks) -> None:
-    """Raises Unsearched if the request asks only for a search and the upstream has none."""
+    """Raises SearchUnavailable if the request asks only for a search and the upstream has none."""
     searches = bool(conversation.tools) and all(map(is_search, conversation.tools))
     if not searches or quirks.search_tool or conversation.api == "chat":
         return
     query = query_of(conversation)
     if is_forced(conversation) or query != query.removeprefix(ASKED):
-        raise Unsearched(query.removeprefix(ASKED).strip())
+        raise SearchUnavailable(query.removeprefix(ASKED).strip())
 
 
 def query_of(conversation: Conversation) -> str:
@@ -174,7 +174,7 @@ def for_chat(tool: Other, quirks: Quirks, notes: list[str], *, forced: bool) -> 
     return {}, [{"type": form}]
 
 
-def restricted(conversation: Conversation, quirks: Quirks, api: str) -> str:
+def domain_instruction(conversation: Conversation, quirks: Quirks, api: str) -> str:
     """Returns a prompt text that limits the domains of the search, if the upstream's search has no field for these.
 
     Args:

@@ -123,7 +123,7 @@ def _text(text: str) -> Entry:
     return {"type": "text", "text": text}
 
 
-def replayed(thoughts: Sequence[ThinkingPart], quirks: Quirks, notes: list[str]) -> Entry:
+def replay_members(thoughts: Sequence[ThinkingPart], quirks: Quirks, notes: list[str]) -> Entry:
     """The members with the reasoning of an earlier turn, in the upstream's form."""
     if not quirks.replay:
         add_note(notes, "Reasoning of earlier turns is left out: this upstream takes none")

@@ -26,7 +26,7 @@ from ..fields import add_note
 from ..options import left_out
 from ..request_limits import Quirks
 from ..schemas import adapted, cleaned, is_strict
-from .content import Content, replayed
+from .content import Content, replay_members
 from .options import options
 from .tools import API
 
@@ -133,7 +133,7 @@ def _assistant(turn: Turn, content: Content, placeholder: str) -> dict[str, Any]
                 visible.append(part)
     message: dict[str, Any] = {"role": "assistant", "content": content.of(visible) or None}
     if thoughts:
-        message |= replayed(thoughts, content.quirks, content.notes)
+        message |= replay_members(thoughts, content.quirks, content.notes)
     if placeholder and calls and content.quirks.replay:
         message.setdefault(content.quirks.replay, placeholder)
     if refusal:

@@ -15,9 +15,9 @@ from ..efforts import budget_of, nearest, of_budget
 from ..fields import add_note
 from ..model_rules import asks_to_think
 from ..request_limits import Quirks
-from ..schemas import adapted, closed, is_recursive
+from ..schemas import adapted, close_objects, is_recursive
 from ..stand_ins import BEGINNING, CONTINUE
-from ..turn_order import placed
+from ..turn_order import place_system_turns
 from .betas import BINDING
 from .content import blocks_of, short
 from .read import API
@@ -55,7 +55,7 @@ def write(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dict[
     request |= _sampling(conversation, quirks, notes, thinks=_thinks(request, quirks))
     if format_ := conversation.format:  # model_rules.py has replaced every format but json_schema
         config = request.setdefault("output_config", {})
-        config["format"] = {"type": "json_schema", "schema": closed(format_.schema)}
+        config["format"] = {"type": "json_schema", "schema": close_objects(format_.schema)}
     if conversation.user:
         request["metadata"] = {"user_id": _user(conversation.user)}
     if conversation.cache and quirks.cache_control:
@@ -94,7 +94,7 @@ def _leading(turns: tuple[Turn, ...], notes: list[str]) -> tuple[tuple[Turn, ...
 
 def _messages(turns: tuple[Turn, ...], quirks: Quirks, notes: list[str]) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
-    for turn in placed(turns):
+    for turn in place_system_turns(turns):
         if turn.name:
             add_note(notes, "`name` of a message is left out: Messages has no such field")
         role = {"tool": "user", "developer": "system"}.get(turn.role, turn.role)
@@ -144,7 +144,7 @@ def _tool(tool: Tool, quirks: Quirks, notes: list[str]) -> dict[str, Any]:
         members["description"] = tool.description
     members["input_schema"] = schema if schema.get("type") else {"type": "object", "properties": {}, **schema}
     if strict:
-        members["input_schema"] = closed(members["input_schema"])
+        members["input_schema"] = close_objects(members["input_schema"])
         members["strict"] = True
     elif tool.strict:  # Bedrock and Vertex refuse even false (litellm#33193)
         add_note(notes, f"`strict` of the tool {tool.name} is left out: this upstream cannot hold the model to its schema")
