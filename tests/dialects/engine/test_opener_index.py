@@ -6,13 +6,24 @@ from hypothesis import strategies as st
 
 from tests.support.streams import WEATHER, stream
 from toolmend.core.literal_search import SHORT
+from toolmend.core.tools import Tools
 from toolmend.dialects.engine.opener_index import opener_index
+from toolmend.dialects.families.gemma import GEMMA_HEADLESS, HeadlessGemma
+from toolmend.dialects.families.xml_call import XML_CALL, XMLCall
 from toolmend.pipeline.armed_dialects import armed
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.model_profiles import profile_for
 
 CALL = 'functools[{"name": "get_weather", "arguments": {"city": "Oslo"}}]'
 KNOWN = opener_index(tuple(armed(None, profile_for("acme-1", ""))))
+
+
+@pytest.mark.parametrize("dialect", [GEMMA_HEADLESS, XML_CALL], ids=lambda dialect: dialect.name)
+def test_a_tool_with_a_huge_name_has_no_opener(dialect: HeadlessGemma | XMLCall) -> None:
+    """An index has each prefix of each opener: of a name of 70,000 characters these are gigabytes."""
+    openers = dialect.of(Tools({"short": {}, "long" * 20_000: {}})).openers
+    assert any("short" in opener for opener in openers)
+    assert not any("long" in opener for opener in openers)
 
 
 @pytest.mark.parametrize("text", ["of", "if it is of", "a_f", "2f", "fu", "functoo", "of functools", "see <", "x < "])

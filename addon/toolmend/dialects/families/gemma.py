@@ -27,7 +27,7 @@ from ..engine.dialect import Where
 from ..engine.envelope import EnvelopeForm, read_envelopes
 from ..engine.json_body import surplus
 from ..engine.literals import MAX_KEY, Literals, Notation
-from ..engine.names import bare_name
+from ..engine.names import bare_name, opener_names
 
 if TYPE_CHECKING:
     from ..engine.markup_parser import MarkupParser
@@ -173,7 +173,7 @@ class HeadlessGemma(Gemma):
 
     def of(self, tools: Tools) -> "HeadlessGemma":
         """The dialect with the tools of a request."""
-        return _headless(tuple(sorted(tools.schemas)))
+        return _headless(opener_names(tools))
 
     def read(self, parser: "MarkupParser") -> Reading[bool]:
         scanner = parser.scanner

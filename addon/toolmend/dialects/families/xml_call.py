@@ -26,6 +26,7 @@ from ..engine.closers import read_closer
 from ..engine.dialect import CustomDialect
 from ..engine.envelope import ARGUMENTS, NAMES
 from ..engine.json_body import follow_object
+from ..engine.names import opener_names
 
 if TYPE_CHECKING:
     from ..engine.markup_parser import MarkupParser
@@ -69,7 +70,7 @@ class XMLCall(CustomDialect):
 
     def of(self, tools: Tools) -> "XMLCall":
         """The dialect with elements named after the tools of a request."""
-        return self if self.openers == _ANY else _with_tools(tuple(sorted(tools.schemas)))
+        return self if self.openers == _ANY else _with_tools(opener_names(tools))
 
     def read(self, parser: "MarkupParser") -> Reading[bool]:
         scanner = parser.scanner
