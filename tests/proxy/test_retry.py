@@ -200,3 +200,25 @@ def test_a_beta_for_what_was_learnt(routed: Routes) -> None:
     assert proxy.addon._resend_if_learnt(flow)
     assert flow.request.headers["anthropic-beta"] == "thinking-binding-controls-2026-08-01"
     assert json.loads(flow.request.content)["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
+
+
+@pytest.mark.usefixtures("data")
+def test_a_summary_of_too_long_a_conversation(routed: Routes) -> None:
+    """The model's context is not known: what it refused to read is asked of it once more, shorter."""
+    proxy = routed(to="https://llm.example.com/v1/chat/completions", **{"from": "https://api.openai.com/v1/responses"})
+    calls = [{"type": "function_call", "call_id": f"c{n}", "name": "get", "arguments": "{}"} for n in range(20)]
+    results = [{"type": "function_call_output", "call_id": f"c{n}", "output": f"result {n} " * 1000} for n in range(20)]
+    steps = [item for pair in zip(calls, results, strict=True) for item in pair]
+    request = {"model": "m", "stream": True, "input": [{"role": "user", "content": "the task"}, *steps, {"type": "compaction_trigger"}]}
+    flow = post(json.dumps(request).encode(), host="api.openai.com", path="/v1/responses")
+    proxy.open(flow, None, 400, **JSON)
+    assert flow.response
+    before = len(flow.request.content)
+    message = "This model's maximum context length is 20000 tokens. However, your messages resulted in 50000 tokens."
+    flow.response.raw_content = json.dumps({"error": {"message": message, "code": "context_length_exceeded"}}).encode()
+    assert proxy.addon._resend_if_learnt(flow)
+    assert len(flow.request.content) < before * 0.4
+    sent = json.loads(flow.request.content)["messages"]
+    assert "hand-over" in json.dumps(sent[-1]) and "result 19" in json.dumps(sent)
+    later = proxy.ask(post(json.dumps({"model": "m", "stream": True, "input": "q"}).encode(), host="api.openai.com", path="/v1/responses"))
+    assert json.loads(later.request.content)["messages"] == [{"role": "user", "content": "q"}]

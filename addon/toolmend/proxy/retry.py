@@ -64,10 +64,13 @@ def learn(exchange: LlmExchange, flow: http.HTTPFlow, learnt: RefusalMemory, pro
         return False
     new = learnt.add(routed.key, found, message)
     known = learnt.known_for(routed.key)
-    once = tuple(edit for remedy in found if remedy.once for edit in remedy.edits)
+    once = [remedy for remedy in found if remedy.once]
+    facts = {name: given for remedy in once for name, given in remedy.facts.items()}
+    edits = (edit for remedy in once for edit in remedy.edits)
     changed = None
     try:
-        changed = routed_request.change(flow, routed, providers, replace(known, edits=(*known.edits, *once)))
+        now = replace(known, facts={**known.facts, **facts}, edits=(*known.edits, *edits))
+        changed = routed_request.change(flow, routed, providers, now)
     finally:
         if changed is None:
             learnt.drop(new)
@@ -117,7 +120,7 @@ def log_learnt(learnt: Sequence[LearntRefusal]) -> None:
 def _read(routed: Routed, response: http.Response) -> "tuple[tuple[Remedy, ...], str]":
     """Returns the remedies of a refusal, and the upstream's message without values and keys."""
     from ..requests.refusal_rules import RefusedRequest  # noqa: PLC0415  refusals are rare, its patterns take 20 ms to compile
-    from ..requests.refused import remedies, shown_text  # noqa: PLC0415
+    from ..requests.refused import remedies, shorter_remedy, shown_text  # noqa: PLC0415
 
     raw = response.raw_content or b""
     if len(raw) > MAX_BODY:
@@ -131,6 +134,8 @@ def _read(routed: Routed, response: http.Response) -> "tuple[tuple[Remedy, ...],
     known = quirks_for(api, routed.host, model, translated.facts)
     asked = RefusedRequest(translated.request, api, known, translated=routed.client != api)
     found = remedies(response.status_code, body, asked)
+    if translated.compacts and (shorter := shorter_remedy(response.status_code, body, asked)):
+        found = (shorter,)
     return found, shown_text(_keyless(body, routed), asked)
 
 

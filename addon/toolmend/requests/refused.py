@@ -16,10 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from ..apis.messages.errors import too_long
 from ..apis.shared.errors import read_fault
 from ..core.fastclass import replace
 from .edits import KEPT, WORDS, Edit, is_edit, text_of
 from .efforts import WORDS as EFFORTS
+from .estimate import tokens
 from .fields import words
 from .refusal_body import MAX_BODY, MAX_SHOWN, MAX_WORDS, STATUSES, Problem, problems
 from .refusal_places import SAME, SCHEMAS, TOKEN, Places, at, snake
@@ -41,6 +43,25 @@ def remedies(status: int, body: bytes, refused: RefusedRequest) -> tuple[Remedy,
         for remedy in _remedies(problem, refused):
             known.setdefault(remedy.path, remedy)
     return tuple(islice(known.values(), MAX_REMEDIES))
+
+
+def shorter_remedy(status: int, body: bytes, refused: RefusedRequest) -> Remedy | None:
+    """The remedy for a request for a summary that exceeds the model's context: the conversation is reduced to what fits.
+
+    The context is counted as estimate.tokens counts; the upstream's own numbers give the ratio.
+    """
+    fault = read_fault(status, body[:MAX_BODY])
+    if status not in STATUSES or not fault.overflow:
+        return None
+    counts = _TOO_LONG.search(too_long(fault.message))
+    count, maximum = (int(counts[1]), int(counts[2])) if counts else (0, 0)
+    ratio = maximum / count if count > maximum + 1 else _SHORTER
+    return Remedy("context", facts={"context": int(tokens(refused.request, refused.api) * ratio)}, once=True)
+
+
+_TOO_LONG = re.compile(r"(\d+) tokens > (\d+) maximum")
+_SHORTER = 0.7
+"""The share of a conversation that is kept if the upstream does not count its tokens."""
 
 
 def shown_text(body: bytes, refused: RefusedRequest) -> str:
