@@ -162,6 +162,8 @@ class Toolmend:
         stays = exchange and not (exchange.routed or exchange.answered or self.lifecycle.passes_unchanged(exchange))
         if exchange and stays and (play is None or play.raw):
             exchange = outgoing.stay(flow, exchange, self.settings.providers)
+        elif not exchange and flow.live:
+            outgoing.unseal(flow, self.settings)
         if exchange:
             self.exchanges[flow] = exchange
         if play and not flow.response:

@@ -4,6 +4,7 @@
     route(flow, exchange, candidates, settings, …)  to the route's upstream (`exchange.routed`), answered here, or unchanged
     forbid(flow, exchange, candidates, settings)    a web page asks for what only programs may have: answered here
     stay(flow, exchange, providers)                 to the host that the client calls, in a form that the model there takes
+    unseal(flow, settings)                          to that host, for the count of a conversation's tokens or its compaction
 
 1. Each returns the exchange as it is from then on.
 2. Everything that can fail is done before the flow is changed.
@@ -19,13 +20,16 @@ from mitmproxy import http
 from ..apis import APIS
 from ..apis.shared.errors import Fault
 from ..config.settings import Settings
+from ..core import json_text
 from ..core.ids import new_call_id
+from ..core.reasoning_state import MARK
 from ..providers.hosts import match
 from ..providers.model_profiles import Profile
-from ..providers.routes import Route
+from ..providers.routes import COMPACT, Route
 from ..providers.routes import match as match_route
 from ..requests import RequestError
-from ..requests.local_responses import search_unavailable
+from ..requests.local_responses import COUNT, search_unavailable
+from ..requests.strip_envelopes import without_envelopes
 from ..requests.web_search import SearchUnavailable
 from . import flow_info, origin_check, routed_request, routed_response
 from .exchange import LlmExchange
@@ -35,6 +39,9 @@ from .patches.called_host import is_direct
 from .stream_callbacks import reason
 
 logger = logging.getLogger(__name__)
+
+ABOUT = (COMPACT, COUNT, "/input_tokens")
+"""Suffixes of an API's path for requests about a conversation: to compact it, or to count its tokens."""
 
 
 def exchange_for(flow: http.HTTPFlow, settings: Settings) -> LlmExchange | None:
@@ -124,6 +131,24 @@ def stay(flow: http.HTTPFlow, exchange: LlmExchange, providers: Sequence[Profile
     except Exception as error:
         exchange.errors.append(f"the request passes unchanged: {reason(error)}")
     return exchange
+
+
+def unseal(flow: http.HTTPFlow, settings: Settings) -> None:
+    """Removes toolmend's envelopes from a request about a conversation that goes to its own host and asks for no answer."""
+    path, _, _ = flow.request.path.partition("?")
+    base = next((path.removesuffix(end) for end in ABOUT if path.endswith(end)), "")
+    body = flow.request.raw_content or b""
+    if not base or flow.response or flow.request.stream or settings.mode == "observe":
+        return
+    hosts = [f"{host}:{port}" for host, port in flow_info.host_candidates(flow)]
+    api = next(filter(None, (match(flow.request.method, host, base, settings.hosts) for host in hosts)), None)
+    coding = flow_info.encoding(flow.request)
+    if not api or MARK.encode() not in (body := flow_info.decode_body(body, coding) if coding else body):
+        return
+    request = flow_info.json_object(body)
+    if request is not None and (changed := without_envelopes(request, api, flow.request.pretty_host)) is not request:
+        flow.request.headers.pop("content-encoding", None)
+        flow.request.content = json_text.body(changed)
 
 
 def _refuse(flow: http.HTTPFlow, client: str, error: Exception, where: str = "") -> LlmExchange:
