@@ -52,5 +52,5 @@ def test_a_link_in_the_place_of_a_day_is_not_followed(
         day.symlink_to(elsewhere)
         reply = ask(proxy, serve(Script(chunks(LEAK))).url)
         assert b"tool_calls" in reply.body
-        proxy.wait_for("recording incomplete: a link stands in the place of a folder")
+        proxy.wait_for("recording incomplete: it is a link, not a folder")
     assert list(elsewhere.iterdir()) == []

@@ -164,7 +164,7 @@ def test_the_commands_say_so(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -
     assert "get_weather" in said
     assert "Then the client got something else" not in said
     assert main(["show", *flows, "last"]) == 0
-    assert "It was observed, and nothing was changed" in " ".join(capsys.readouterr().out.split())
+    assert "It was only observed, and nothing was changed" in " ".join(capsys.readouterr().out.split())
 
 
 def test_rewrite_observes(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:

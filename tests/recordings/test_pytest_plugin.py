@@ -109,12 +109,12 @@ def test_a_broken_one_fails(run: Run, pytester: pytest.Pytester) -> None:
     assert "Traceback" not in result.stdout.str()
 
 
-@pytest.mark.parametrize(("folder", "wrong"), [("nowhere", "no folder nowhere"), ("empty", "no recording in empty")])
+@pytest.mark.parametrize(("folder", "wrong"), [("nowhere", "no such folder: nowhere"), ("empty", "no recordings in empty")])
 def test_a_folder_without_recordings_stops_it(run: Run, pytester: pytest.Pytester, folder: str, wrong: str) -> None:
     pytester.mkdir("empty")
     result = run("", "--toolmend-flows", folder)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--toolmend-flows: there is {wrong}*"])
+    result.stderr.fnmatch_lines([f"*--toolmend-flows: {wrong}*"])
 
 
 def test_a_provider_for_the_code_under_test(run: Run, pytester: pytest.Pytester) -> None:
@@ -250,7 +250,7 @@ def test_settings_in_it_set_nothing(recordings: Path, pytester: pytest.Pytester,
 def test_nothing_to_play(run: Run) -> None:
     result = run("def test(toolmend_upstream): toolmend_upstream()")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*nothing to play in no folder: name one, or give --toolmend-flows*"])
+    result.stdout.fnmatch_lines(["*no playable recordings in no folder: name one, or give --toolmend-flows*"])
 
 
 def test_who_does_not_use_it_pays_for_nothing() -> None:

@@ -1,21 +1,21 @@
-"""The pytest plugin, which comes with the package: recordings as tests, and as the provider that a test talks to.
+"""The pytest plugin, installed with the package: recordings as tests, and as the provider that a test calls.
 
-    pytest --toolmend-flows=recordings                    each recording below the folder is a test: it is played once more
+    pytest --toolmend-flows=recordings                    each recording below the folder is a test: it is replayed
 
     def test_my_agent(toolmend_upstream):
         provider = toolmend_upstream("recordings/weather")            # or no folder: those of --toolmend-flows
         client = OpenAI(base_url=provider.url + "/v1", api_key="none")
         ...                                               answered by the recording of the same request; nothing goes out
 
-A request that no recording answers gets an error that names the nearest, and fails the test. Nothing is recorded, ever.
+A request without a matching recording gets an error that names the nearest one, and fails the test. Nothing is ever recorded.
 
-Rules of this file: who does not use it pays for nothing but its import. So nothing of toolmend's is imported at the top.
-Recordings are data, and may be somebody else's: in the folders of --toolmend-flows nothing but recordings is collected, no
-conftest.py is imported, no link is followed, and a pytest.ini or the like is a usage error.
+1. Unused, the plugin costs only its import: nothing of toolmend is imported at the top.
+2. Recordings are data, possibly of someone else: in the folders of --toolmend-flows only recordings are collected, no conftest.py
+   is imported, no link is followed, and a pytest.ini or the like is a usage error.
 
-XX: pytest reads settings before it loads plugins: where it is started, or near the paths on the command line. It takes the DIR in
-`--toolmend-flows DIR` for such a path, as it does not know the option yet. So `-p` in a pytest.ini there imports before this file
-can refuse it. `--toolmend-flows=DIR`, from outside of DIR, is safe from that; the other form works with a warning.
+XX: pytest reads settings before it loads plugins: in its working directory, or near the paths on the command line. It takes the
+DIR of `--toolmend-flows DIR` for such a path, as it does not know the option yet. So `-p` in a pytest.ini there imports code
+before this plugin can refuse it. `--toolmend-flows=DIR`, from outside of DIR, is safe; the other form works with a warning.
 """
 
 import os
@@ -40,28 +40,28 @@ SPELLINGS = pytest.StashKey[tuple[Path, ...]]()
 OPTION = "--toolmend-flows"
 
 FILE = "meta.json"
-"""What a recording is told by."""
+"""The file that every recording has."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Pytest's hook: `--toolmend-flows`."""
+    """Implements pytest's hook: adds `--toolmend-flows`."""
     parser.getgroup("toolmend").addoption(
         OPTION,
         action="append",
         default=[],
         metavar="DIR",
-        help="Play the recordings below a folder as tests: does the client still get what it got? May be given several times.",
+        help="Replay the recordings below a folder as tests: does the client still get the same bytes? Repeatable.",
     )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Pytest's hook: before the first conftest.py is imported."""
+    """Implements pytest's hook, called before the first conftest.py is imported."""
     _set_up(early_config, early_config.known_args_namespace.toolmend_flows)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Pytest's hook: looks at the folders. Raises UsageError."""
+    """Implements pytest's hook: checks the folders. Raises UsageError."""
     given: list[str] = config.getoption("toolmend_flows")
     _set_up(config, given)
     if OPTION in config.invocation_params.args:
@@ -69,13 +69,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.issue_config_time_warning(pytest.PytestConfigWarning(f"{OPTION} {wrong}; write {OPTION}=DIR"), stacklevel=2)
     for text, folder in zip(given, _folders(config), strict=True):
         if not folder.is_dir():
-            raise pytest.UsageError(f"--toolmend-flows: there is no folder {text}")
+            raise pytest.UsageError(f"--toolmend-flows: no such folder: {text}")
         if next(_recordings(folder), None) is None:
-            raise pytest.UsageError(f"--toolmend-flows: there is no recording in {text}")
+            raise pytest.UsageError(f"--toolmend-flows: no recordings in {text}")
 
 
 def _set_up(config: pytest.Config, given: list[str]) -> None:
-    """Notes the folders, and keeps pytest from what it does with files in them that no hook can prevent. Raises UsageError."""
+    """Stores the folders, and prevents what pytest does with files in them that no hook can prevent. Raises UsageError."""
     if FOLDERS in config.stash:
         return
     start = config.invocation_params.dir
@@ -90,7 +90,7 @@ def _set_up(config: pytest.Config, given: list[str]) -> None:
         wrong = f"{config.rootpath} would be pytest's rootdir, but is a folder of recordings"
         raise pytest.UsageError(f"--toolmend-flows: {wrong}; write --toolmend-flows=DIR")
     manager: Any = config.pluginmanager
-    load = manager._importconftest  # noqa: SLF001  there is no hook for it
+    load = manager._importconftest  # noqa: SLF001  pytest has no hook for it
 
     def load_others(path: Path, *args: Any, **more: Any) -> ModuleType:
         module: ModuleType = ModuleType("conftest") if _is_data(path, config) else load(path, *args, **more)
@@ -101,13 +101,13 @@ def _set_up(config: pytest.Config, given: list[str]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Pytest's hook: what is collected as recordings is collected as nothing else."""
+    """Implements pytest's hook: files in the folders are only collected as recordings."""
     return _is_data(collection_path, config) or None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Pytest's hook: adds the folders to what is collected, except where paths in one of them are wanted alone."""
+    """Implements pytest's hook: adds the folders to the collection, unless only paths in one of them are selected."""
     report = yield
     if isinstance(collector, pytest.Session) and report.passed:
         start = collector.config.invocation_params.dir
@@ -120,7 +120,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, p
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> "RecordingFolder | None":
-    """Pytest's hook: a folder on the way to a path on the command line."""
+    """Implements pytest's hook: a folder above a path on the command line."""
     return RecordingFolder.from_parent(parent, path=path) if _is_data(path, parent.config) else None
 
 
@@ -128,7 +128,7 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> "Recording
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Pytest's hook: a path on the command line. What others make of a file in the folders is left out."""
+    """Implements pytest's hook: a path on the command line. What other plugins collect in the folders is dropped."""
     others = yield
     if not _is_data(file_path, parent.config):
         return others
@@ -136,7 +136,7 @@ def pytest_collect_file(
 
 
 class Data:
-    """What lies in one of the folders: no conftest.py of theirs has hooks for it."""
+    """A file or folder of recordings: no conftest.py in them provides hooks."""
 
     parent: Any
 
@@ -146,7 +146,7 @@ class Data:
 
 
 class RecordingFolder(Data, pytest.Directory):
-    """A folder that is a recording, or has some in it. Links are not followed."""
+    """A folder that is a recording or contains some. Links are not followed."""
 
     def collect(self) -> Iterable[pytest.Collector]:
         with os.scandir(self.path) as found:
@@ -160,14 +160,14 @@ class RecordingFolder(Data, pytest.Directory):
 
 
 class RecordingFile(Data, pytest.File):
-    """A recording, by its meta.json."""
+    """A recording, as its meta.json."""
 
     def collect(self) -> Iterable[pytest.Item]:
         yield RecordingItem.from_parent(self, name="replay")
 
 
 class RecordingItem(Data, pytest.Item):
-    """A recording, played in its own chunks and in others."""
+    """A recording, replayed in its own chunks and in others."""
 
     def runtest(self) -> None:
         from .fixtures.verification import check  # noqa: PLC0415
@@ -175,9 +175,9 @@ class RecordingItem(Data, pytest.Item):
 
         state = entry(self.path.parent).state
         if state in NO_ANSWER:
-            pytest.skip("it has no answer that could be played")
+            pytest.skip("it has no response to replay")
         if state == "partial":
-            pytest.skip("it is partial: its proxy was ended, or is still at it")
+            pytest.skip("it is partial: its proxy was stopped, or is still recording")
         result = check(self.path.parent)
         for note in result.notes:
             self.add_report_section("call", "toolmend", note)
@@ -194,7 +194,7 @@ class RecordingItem(Data, pytest.Item):
 
 
 class Differs(Exception):
-    """The client does not get what it got."""
+    """The client does not get the recorded bytes."""
 
     def __init__(self, result: "Result") -> None:
         super().__init__(result.problem)
@@ -202,7 +202,7 @@ class Differs(Exception):
 
 
 class ReplayProvider:
-    """Recordings that are being served. `url`: where; `missed`: the requests that no recording answered, in words."""
+    """Serves recordings. `url`: where; `missed`: descriptions of the requests without a matching recording."""
 
     def __init__(self, shelf: "Shelf", side: Any, speed: float) -> None:
         from .playback.playback import Player  # noqa: PLC0415  see above
@@ -210,7 +210,7 @@ class ReplayProvider:
 
         self.missed: list[str] = []
         self._player = Player(shelf, side, speed=speed)
-        self._player.told = self._report
+        self._player.report = self._report
         self._upstream = Upstream(self._player)
 
     @property
@@ -219,7 +219,7 @@ class ReplayProvider:
 
     @property
     def requests(self) -> "list[Request]":
-        """Those that came, in order."""
+        """The received requests, in order."""
         return self._upstream.requests
 
     def __enter__(self) -> Self:
@@ -230,18 +230,18 @@ class ReplayProvider:
         self._upstream.__exit__(None, None, None)
 
     def _report(self, request: "Request", words: str) -> None:
-        """In the server's thread."""
+        """Called in the server's thread."""
         if self._player.misses > len(self.missed):
             self.missed.append(f"{request.method} {request.path}: {words}")
 
 
 @pytest.fixture
 def toolmend_upstream(request: pytest.FixtureRequest) -> Iterator[Callable[..., ReplayProvider]]:
-    """Serves recordings on loopback: call it with folders, and with `side`, `speed` and `order`; it returns a Provider.
+    """Serves recordings on loopback: call it with folders, and with `side`, `speed` and `order`; it returns a ReplayProvider.
 
-    A folder is taken from pytest's root; without any it is those of --toolmend-flows. `side`: "client" is what an agent got
-    through toolmend, "upstream" what the provider sent. `speed`: 1 is as recorded, 0 is at once. `order`: whatever is asked,
-    they are played in the order they were recorded.
+    A folder is relative to pytest's root; without any, those of --toolmend-flows are used. `side`: "client" is what an agent got
+    through toolmend, "upstream" what the provider sent. `speed`: 1 is the recorded pace, 0 is without waits. `order`: they are
+    played in order of recording, for any request.
     """
     from .playback.playback import shelf  # noqa: PLC0415
     from .read.library import entries  # noqa: PLC0415  see above
@@ -251,10 +251,10 @@ def toolmend_upstream(request: pytest.FixtureRequest) -> Iterator[Callable[..., 
 
         def serve(*folders: str | Path, side: Any = "client", speed: float = 0, order: bool = False) -> ReplayProvider:
             roots = [request.config.rootpath / folder for folder in folders] or list(_folders(request.config))
-            found, left_out = shelf((one for root in roots for one in entries(root)), side, order=order)
+            found, left_out = shelf((entry for root in roots for entry in entries(root)), side, order=order)
             if not found.takes:
                 where = ", ".join(map(str, roots)) or "no folder: name one, or give --toolmend-flows"
-                pytest.fail("\n".join([f"toolmend_upstream: there is nothing to play in {where}", *left_out]), pytrace=False)
+                pytest.fail("\n".join([f"toolmend_upstream: no playable recordings in {where}", *left_out]), pytrace=False)
             for line in left_out:
                 request.node.add_report_section("setup", "toolmend", f"not played: {line}")
             providers.append(stack.enter_context(ReplayProvider(found, side, speed)))
@@ -270,13 +270,13 @@ def _folders(config: pytest.Config) -> tuple[Path, ...]:
 
 
 def _is_data(path: Path, config: pytest.Config) -> bool:
-    """Whether a path lies in one of the folders, by its name or behind links."""
+    """Whether a path lies in one of the folders, by name or through links."""
     folders = config.stash[SPELLINGS]
-    return bool(folders) and any(one.is_relative_to(folder) for one in (path, path.resolve()) for folder in folders)
+    return bool(folders) and any(spelling.is_relative_to(folder) for spelling in (path, path.resolve()) for folder in folders)
 
 
 def _recordings(folder: Path) -> Iterator[Path]:
-    """The recordings in a folder; links are not followed, and in a recording there is none."""
+    """Yields the recordings in a folder; links are not followed, and recordings are not nested."""
     for place, folders, files in os.walk(folder):
         if FILE in files:
             folders.clear()

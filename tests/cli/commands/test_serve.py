@@ -133,7 +133,7 @@ def test_in_order(tmp_path: Path) -> None:
         asked = {"stream": True, "messages": [{"role": "user", "content": "Anything"}]}
         answers = [httpx.post(f"{server.url}/v1/chat/completions", json=asked) for _ in range(3)]
         assert [answer.text for answer in answers[:2]] == ["data: a\n\n", "data: b\n\n"]
-        assert "no recording is left to be played in order" in answers[2].json()["error"]["message"]
+        assert "were played, in order" in answers[2].json()["error"]["message"]
 
 
 def test_names_and_a_whole_folder(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def fails(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 def test_what_goes_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"error: there is nothing to play in {tmp_path}" in fails(capsys, str(tmp_path))
-    assert f"error: there is no recording 'x' in {tmp_path}" in fails(capsys, "--flows", str(tmp_path), "x")
+    assert f"error: no such recording: 'x' in {tmp_path}" in fails(capsys, "--flows", str(tmp_path), "x")
     assert "error: Invalid value for '--speed'" in fails(capsys, "--speed", "-1")
     make(tmp_path, "a")
     with socket.create_server(("127.0.0.1", 0)) as taken:

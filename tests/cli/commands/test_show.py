@@ -195,7 +195,7 @@ def test_what_goes_wrong(root: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert told.startswith("error: nowhere/x.html cannot be written: No such file or directory\ntry: ")
     assert say(capsys, code=2) == "error: which recording is to be shown is not said\ntry: toolmend show last\n"
     assert say(capsys, "--html", "last", code=2).endswith("\ntry: toolmend show last --html\n")
-    assert "there is no recording 'nothing'" in say(capsys, "nothing", "--flows", str(root), code=2)
+    assert "no such recording: 'nothing'" in say(capsys, "nothing", "--flows", str(root), code=2)
     (root / "mended" / "upstream_request.json").write_text("{")
     assert say(capsys, "mended", "--flows", str(root), code=3).startswith("error: this recording cannot be shown: ")
     (root / "mended" / "upstream.sse").unlink()

@@ -169,7 +169,7 @@ def request(path: str = CHAT, body: Any = WEATHER, method: str = "POST", **heade
 def player(root: Path, **more: Any) -> tuple[Player, list[str]]:
     told: list[str] = []
     made = Player(shelf([entry(folder) for folder in find(root)], "upstream", **more)[0], "upstream", speed=0)
-    made.told = lambda _, words: told.append(words)
+    made.report = lambda _, words: told.append(words)
     return made, told
 
 
@@ -184,9 +184,9 @@ def test_a_provider(tmp_path: Path) -> None:
 MISSES: dict[str, tuple[Request, str, str]] = {
     "another model": (request(body={**WEATHER, "model": "x"}), "invalid_request_error", "the nearest is a, but its model is 'kimi-k2.5', not 'x'"),
     "Messages": (request("/v1/messages", ASK), "invalid_request_error", "the nearest is a, but it is of the API chat, not messages"),
-    "no JSON": (request(body=b"x"), "invalid_request_error", "no JSON object"),
-    "no object": (request(body=[]), "invalid_request_error", "no JSON object"),
-    "an unknown coding": (request(content_encoding="x"), "invalid_request_error", "no JSON object"),
+    "no JSON": (request(body=b"x"), "invalid_request_error", "not a JSON object"),
+    "no object": (request(body=[]), "invalid_request_error", "not a JSON object"),
+    "an unknown coding": (request(content_encoding="x"), "invalid_request_error", "not a JSON object"),
 }
 
 
@@ -217,7 +217,7 @@ def test_a_page_whose_name_leads_here_reads_nothing(tmp_path: Path, host: str, a
     made = [ask(request(host=host)), ask(request("/v1/models", b"", "GET", host=host))]
     assert [got.status for got in made] == ([200, 200] if answered else [403, 403])
     assert answered or not any(CHUNKS[0] in body_of(got) or b"kimi" in body_of(got) for got in made)
-    assert (told[0], ask.misses) == ("a" if answered else "refused: a name of the internet's was called, as by a page in a browser", 0)
+    assert (told[0], ask.misses) == ("a" if answered else "refused: a public host name was called, as by a page in a browser", 0)
 
 
 def test_texts_are_told_but_not_sent(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ LOCAL = {
     "a count": (request("/v1/messages/count_tokens", ASK), 200, b'"input_tokens":'),
     "telemetry": (request("/api/event_logging/batch", {}), 200, b"{}"),
     "a WebSocket": (request("/v1/responses", b"", "GET", upgrade="websocket"), 426, b"Upgrade Required"),
-    "what there is not": (request("/v1/files", b"", "GET"), 404, b"there is no API at this path"),
+    "what there is not": (request("/v1/files", b"", "GET"), 404, b"no API at this path"),
 }
 
 

@@ -75,7 +75,7 @@ def test_in_order() -> None:
     whole = asked("c", stream=False)
     shelf = Shelf([take("1", WEATHER), take("2", TIME), take("3", whole), take("4", asked("d"))], order=True)
     assert played(shelf, TIME, whole, asked("x", model="glm"), TIME, TIME) == ["1", "3", "2", "4", "-"]
-    assert shelf.find(WEATHER) == Miss("no recording is left to be played in order: none of chat that is a stream")
+    assert shelf.find(WEATHER) == Miss("all recordings of chat that are a stream were played, in order")
 
 
 def test_without_messages_nothing_answers_but_in_order() -> None:
@@ -138,4 +138,4 @@ def test_the_nearest_is_named(name: str) -> None:
 
 
 def test_there_are_none() -> None:
-    assert Shelf([]).find(WEATHER) == Miss("no recording answers this request: there are none")
+    assert Shelf([]).find(WEATHER) == Miss("no recording answers this request: the folder has none")

@@ -99,19 +99,19 @@ def test_one_that_was_cut_off(tmp_path: Path) -> None:
     folder = keep(tmp_path / "x", whole.chunks, client=short, state="client_closed", error="client disconnected")
     shown = view(folder)
     assert bytes_of(shown)[1] == short.decode()
-    assert shown["notices"] == ["The recording is no whole answer, its state is client closed: client disconnected."]
+    assert shown["notices"] == ["The recording is not a complete response, its state is client closed: client disconnected."]
 
 
 def test_what_is_mended_otherwise_today_says_so(tmp_path: Path) -> None:
     folder = keep(tmp_path / "x", in_events(stream(["a"])), client=b"data: other\n\n")
-    assert view(folder)["notices"] == ["The client got something else than is shown: the mending of today is not that of then."]
+    assert view(folder)["notices"] == ["The client got other bytes than are shown: the mending has changed since."]
 
 
 @pytest.mark.parametrize("more", [{"settings": {"dialects": "nonsense"}}, {"api": "gemini", "settings": {"dialects": "nonsense"}}])
 def test_what_cannot_be_played(more: dict[str, Any], tmp_path: Path) -> None:
     body = in_events(stream(["a"]))
     shown = view(keep(tmp_path / "x", body, client=b"data: b\n\n", **more))
-    assert shown["notices"][0].startswith("It cannot be played (")
+    assert shown["notices"][0].startswith("It cannot be replayed (")
     assert bytes_of(shown) == (b"".join(body).decode(), "data: b\n\n")
 
 
@@ -126,7 +126,7 @@ def test_an_api_that_is_not_read(api: str, body: list[bytes], tmp_path: Path) ->
 
 def test_an_unknown_rule(tmp_path: Path) -> None:
     shown = view(keep(tmp_path / "x", [b"data: [DONE]\n\n"], client=b"data: [DONE]\n\n", rules=["of_tomorrow"]))
-    assert shown["rules"] == [{"name": "of_tomorrow", "what": "A rule that this version does not know.", "why": "", "events": []}]
+    assert shown["rules"] == [{"name": "of_tomorrow", "what": "A rule of another version.", "why": "", "events": []}]
 
 
 def test_times(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_find(tmp_path: Path) -> None:
     assert find(tmp_path, str(tmp_path / "kimi" / "20261118-a")).name == "20261118-a"
     with pytest.raises(NotFound, match="beginning of 2 recordings: 20261119-ac, 20261119-ab"):
         find(tmp_path, "20261119")
-    with pytest.raises(NotFound, match="no recording 'x'"):
+    with pytest.raises(NotFound, match="no such recording: 'x'"):
         find(tmp_path, "x")
     with pytest.raises(NotFound):
         find(tmp_path / "nowhere", "last")

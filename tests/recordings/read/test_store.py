@@ -25,7 +25,7 @@ from toolmend.cli.proxies import absolute, recordings_of
 from toolmend.config import store_url as module
 from toolmend.config.store_url import StoreUrl
 from toolmend.recordings.read.library import MAX_SMALL, Entry, NotFound, entries, find
-from toolmend.recordings.read.store import MAX_TOLD, Store, StoreError, why
+from toolmend.recordings.read.store import MAX_ERROR, Store, StoreError, why
 from toolmend.recordings.write.spool import home
 
 URL = "trying://bucket/team"
@@ -172,7 +172,7 @@ def test_why_tells_a_line_and_no_credential(monkeypatch: pytest.MonkeyPatch) -> 
     assert why(ValueError("it is\n\x1b[2J abc/def+ghijk")) == "ValueError: it is ?[2J [REDACTED]"
     assert why(OSError(2, "No such file")) == "No such file"
     assert why(PermissionError("Access Denied")) == "PermissionError: Access Denied"
-    assert len(why(ValueError("x" * 9999))) < MAX_TOLD + 20
+    assert len(why(ValueError("x" * 9999))) < MAX_ERROR + 20
     assert why(KeyError()) == "KeyError"
 
 
@@ -244,11 +244,11 @@ def test_promote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
         ("pin last --flows {URL}", 2, "error: {URL}/2026-11-20/183401-openrouter-0f3c9a12-bbbbbb lies in a store, where nothing of"),
         ("verify {URL} --update --yes", 2, "error: what lies in a store is not updated: {URL}/"),
         ("verify {URL}/nix", 2, "error: there is no fixture in {URL}/nix\ntry: "),
-        ("show nix --flows {URL}", 2, "error: there is no recording 'nix' in {URL}\ntry: toolmend flows --flows {URL}\n"),
+        ("show nix --flows {URL}", 2, "error: no such recording: 'nix' in {URL}\ntry: toolmend flows --flows {URL}\n"),
         ("show {URL}", 2, "error: {URL} holds 4 recordings: "),
         ("show {URL}/nix", 2, "error: there is no recording in {URL}/nix\ntry: "),
         ("flows s3://k:abc/def@bucket", 2, "error: FOLDER: a s3:// URL with a user and a password"),
-        ("flows --flows s9://bucket", 2, "error: --flows: there is no store s9://"),
+        ("flows --flows s9://bucket", 2, "error: --flows: no such store: s9://"),
         ("serve {URL}/nix", 2, "error: there is nothing to play in {URL}/nix\n"),
     ],
 )

@@ -180,7 +180,7 @@ def test_chunks_lie_there_in_the_order_in_which_they_came(
         beside.passed(chunk, b"")
         beside.passed(b"", chunk.upper())
         if number % 10 == 5:
-            recording.said(b"{}", number)
+            recording.client_message(b"{}", number)
         if number == 50:
             all_done(recorder)
     recording.finish("complete")
@@ -225,7 +225,7 @@ LATER = {  # what comes and goes out chunk by chunk; whether it is one stream to
     "what never goes out": ([(ECHO, ECHO), (b"data: {", b"")], False, False),
     "what goes out in the place of it": ([(ECHO + ECHO[:30], ECHO), (ECHO[30:], event(f"no {KEY}")), (ECHO, ECHO)], False, False),
     "what goes out before it comes": ([(ECHO[:30], ECHO[:40]), (ECHO[30:], ECHO[40:])], False, False),
-    "too much": ([(b"data: " + b"x" * (MOST_OWED // 2), b"")] * 3 + [(b"\n", (b"data: " + b"x" * (MOST_OWED // 2)) * 3 + b"\n")], False, False),
+    "too much": ([(b"data: " + b"x" * (MOST_DELAYED // 2), b"")] * 3 + [(b"\n", (b"data: " + b"x" * (MOST_DELAYED // 2)) * 3 + b"\n")], False, False),
 }
 
 
@@ -250,7 +250,7 @@ def test_a_stream_that_the_client_gets_a_little_later(recorder: Recorder, case: 
     assert meta(recording.folder)["sha256"] == {
         name: hashlib.sha256(data).hexdigest() for name, data in sorted(found.items()) if name != "meta.json"
     }
-    assert recording._folder._alike is alike[one_by_one]
+    assert recording._folder._identical is alike[one_by_one]
 
 
 @pytest.mark.parametrize("loses", [False, True])
@@ -431,7 +431,7 @@ def test_an_error_in_a_codec_costs_the_message_alone(recorder: Recorder, log: li
     def broken(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("toolmend.recordings.write.folder.reading", broken)
+    monkeypatch.setattr("toolmend.recordings.write.folder.folding", broken)
     recording = record(recorder)
     recorder.close()
     assert "message.json" not in files(recording.folder)
@@ -568,7 +568,7 @@ def test_what_is_below_the_root_may_not_be_a_link(tmp_path: Path, log: list[str]
     folder = record(recorder).folder
     recorder.close()
     assert not list((tmp_path / "elsewhere").iterdir())
-    assert log == [f"recording incomplete: a link stands in the place of a folder: {folder}"]
+    assert log == [f"recording incomplete: it is a link, not a folder: {folder}"]
 
 
 def test_a_link_in_the_place_of_a_file_is_not_followed(recorder: Recorder, tmp_path: Path, log: list[str]) -> None:
@@ -1070,7 +1070,7 @@ def test_no_two_files_are_written_in_one_step(recorder: Recorder, monkeypatch: p
     monkeypatch.setattr(recorder, "_yield", lambda: happened.append("turn"))
     recording = recorder.start(replace(EXCHANGE, upstream_request=b"{}"))
     recording.passed(event("one"), event("two"))
-    recording.said(b"{}", 1.0)
+    recording.client_message(b"{}", 1.0)
     recording.finish("complete")
     recorder.close()
     files_opened = [each for each in happened if each != "turn"]

@@ -142,7 +142,7 @@ def test_a_process_that_writes_keeps_its_own_until_it_is_killed(start: Callable[
         written = [folder / name for name in ("upstream.idx", "upstream.sse")]  # in any order: the client has not had it
         wait_for(lambda: all(file.exists() and file.stat().st_size > 0 for file in written))
         worker = start()
-        worker.spool._take_over()
+        worker.spool._adopt()
         assert folder.exists()
         assert worker.left == []
         process.send_signal(signal.SIGKILL)
@@ -201,7 +201,7 @@ def test_what_cannot_be_uploaded_is_bounded(start: Callable[..., Worker]) -> Non
         wait_for(lambda: sum(one.size for one in entries(worker.spool.folder)) < 40_000)
         wait_for(lambda: len(worker.log) == 2)
     assert worker.log[0].startswith("recordings wait in ")
-    assert worker.log[1] == f"recordings go that could not be uploaded to {URL}, as toolmend_keep says"
+    assert worker.log[1] == f"recordings that could not be uploaded to {URL} are deleted, as toolmend_keep says"
     last = record(worker.recorder, body=event("last"))
     wait_for(lambda: up(last))
     assert kept(last)["client.sse"] == event("last")

@@ -68,7 +68,7 @@ def serve(flows: tuple[str, ...], root: Place, port: int, speed: float, order: b
         certificate = make_certificate(Path(folder)) if tls else None
         try:
             with Upstream(player, tls=certificate, port=port) as upstream:
-                player.told = partial(_print_request, upstream)
+                player.report = partial(_print_request, upstream)
                 _point(upstream, takes, side)
                 signal.sigwait(SIGNALS)
         except OSError as error:

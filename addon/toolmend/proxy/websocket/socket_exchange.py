@@ -67,7 +67,7 @@ class SocketExchange:
     def client_message(self, message: bytes) -> None:
         """Records a message of the client within the response that is not the recorded request."""
         if self.exchange.recording:
-            self.exchange.recording.said(message, (time.monotonic() - self._began) * 1000)
+            self.exchange.recording.client_message(message, (time.monotonic() - self._began) * 1000)
 
     def received(self, frame: bytes) -> list[bytes] | None:
         """Returns the frames for the client, or None to pass the frame unchanged."""

@@ -1,13 +1,13 @@
-"""Recordings played to a client: what an upstream, or toolmend, once said, in its chunks and in its time.
+"""Plays recordings to a client: the bytes that an upstream, or toolmend, sent, in the recorded chunks and at the recorded pace.
 
     shelf(entries, "upstream")                    the recordings that can be played, and why others cannot
-    script(recording, "upstream", speed=2.0)      as a local server says it: status, headers, chunks, waits, and how it ended
+    script(recording, "upstream", speed=2.0)      a response for the local server: status, headers, chunks, waits, and the end
     Player(shelf, "upstream")(request)            a whole local provider, for `toolmend serve` and for tests
 
-Played is one side of a recording: the "upstream"'s bytes, which a proxy with toolmend mends once more, to who speaks the
-upstream's API; or the "client"'s, already mended (and translated, where it was), to who speaks the client's.
+One side of a recording is played: the "upstream"'s bytes, for clients of the upstream's API, which a proxy with toolmend mends
+again; or the "client"'s bytes, already mended (and translated, if they were), for clients of the client's API.
 
-Rule of this file: it serves scripts and says words; it neither listens nor logs. What cannot be played is said, not guessed.
+It returns scripts and words; it neither listens nor logs. What cannot be played is reported, never guessed.
 """
 
 import re
@@ -43,18 +43,18 @@ PLAYED_HEADERS = frozenset(
         *("retry-after", "retry-after-ms", "x-accel-buffering", "x-request-id", "x-should-retry"),
     )
 )
-"""Headers of a response that are played beside its content type. Others are of another connection or another day, or redacted."""
+"""Response headers that are played, next to the content type. Others belong to another connection or day, or are redacted."""
 
 _HARMLESS = re.compile(r"[ -~]{0,1000}")
-"""A header that is written as it is: a line end would begin another, or another answer."""
+"""A header that is safe to write: a line end would start another header or response."""
 
 JSON, EVENTS = "application/json", "text/event-stream; charset=utf-8"
 LIMIT = 64 * 1024 * 1024
-"""Bytes of a request that are read: as much as the addon reads."""
+"""Bytes of a request that are decoded, as in the addon."""
 
 
 def shelf(entries: Iterable[Entry], side: Side, *, order: bool = False) -> tuple[Shelf, list[str]]:
-    """The recordings that can be played, in the order they were made; and of each that cannot, why."""
+    """Returns the recordings that can be played, in order of recording, and for each other one the reason."""
     takes, left_out = [], []
     every = sorted(entries, key=lambda entry: (entry.recorded_at, entry.name))
     names = {entry.name for entry in every}
@@ -69,7 +69,7 @@ def shelf(entries: Iterable[Entry], side: Side, *, order: bool = False) -> tuple
 
 
 def take(entry: Entry, side: Side) -> Take:
-    """A recording as one that can be played. Raises RecordingError."""
+    """Returns a playable recording. Raises RecordingError."""
     if entry.state == "unreadable":
         raise RecordingError(f"{on_one_line(entry.folder)}: {entry.error}")
     if not entry.api or not 200 <= entry.status < 600:
@@ -77,8 +77,8 @@ def take(entry: Entry, side: Side) -> Take:
     api = entry.client_api if side == "client" else entry.api
     try:
         path = str(json_text.loads(read(entry.folder / "meta.json"))["path"])
-        sent = [("request.json", entry.client_api), ("upstream_request.json", entry.api)]
-        bodies = [read(entry.folder / name) for name, of in sent if of == api and (entry.folder / name).exists()]
+        files = [("request.json", entry.client_api), ("upstream_request.json", entry.api)]
+        bodies = [read(entry.folder / name) for name, its_api in files if its_api == api and (entry.folder / name).exists()]
         requests = [value for body in bodies if isinstance(value := json_text.loads(body), dict)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordingError(f"{on_one_line(entry.folder)}: {error}") from None
@@ -87,7 +87,7 @@ def take(entry: Entry, side: Side) -> Take:
 
 
 def script(recording: Recording, side: Side, *, speed: float = 1.0, http2: bool = False) -> Script:
-    """A recording as a server says it; `speed` 2.0 is twice as fast, 0 is at once."""
+    """Returns the response that a server sends for a recording; `speed` 2.0 is twice as fast, 0 without waits."""
     meta = recording.meta
     status, headers = int(meta["status"]), [(str(name).lower(), str(value)) for name, value in meta.get("response_headers", ())]
     sse, pieces = recording.stream, list(zip(recording.times, recording.chunks, strict=True))
@@ -96,7 +96,7 @@ def script(recording: Recording, side: Side, *, speed: float = 1.0, http2: bool 
     body = b"".join(recording.chunks)
     if side == "client" and recording.client != body:
         sse = (recording.folder / "client.sse").exists()
-        pieces = list(_as_it_left(recording, sse=sse))
+        pieces = list(_client_pieces(recording, sse=sse))
         kind = kind if sse == recording.stream and not meta.get("client_api") else ""
         if meta.get("client_api") and (status >= 400 or is_error(body)):
             now, new_id = datetime.now(UTC), new_call_id()
@@ -113,8 +113,8 @@ def script(recording: Recording, side: Side, *, speed: float = 1.0, http2: bool 
 
 
 def refusal(fault: Fault, api: str) -> Script:
-    """An error of ours in an API."""
-    if fault.overflow:  # by a name in it; a client would compact its conversation for such words
+    """Returns toolmend's own error in an API."""
+    if fault.overflow:  # a recording's name may contain such words, and a client would compact its conversation
         fault = replace(fault, message="toolmend: no recording answers this request")
     status, body = write_error(fault, api, new_call_id())
     return Script(((0, body),), status, (("content-type", JSON),), framing="content-length")
@@ -123,8 +123,8 @@ def refusal(fault: Fault, api: str) -> Script:
 def local(
     method: str, path: str, headers: Iterable[tuple[str, str]], body: Mapping[str, Any] | None, takes: Iterable[Take]
 ) -> Script | None:
-    """What is answered beside the recordings: who asks for the models gets those of the recordings."""
-    models = dict.fromkeys(ask.model for one in takes for ask in one.asks)
+    """Returns what is answered without a recording: a request for the models gets those of the recordings."""
+    models = dict.fromkeys(ask.model for take in takes for ask in take.asks)
     asked = LocalRequest("http", "localhost", 0, method, path, {name.lower(): value for name, value in headers}, body)
     given = answer(asked, [_route(model) for model in models], new_call_id())
     if given is None:
@@ -134,32 +134,32 @@ def local(
 
 
 class Player:
-    """Answers requests as a provider: by a recording, or by a legal error that names the nearest one.
+    """Answers requests like a provider: with a recording, or with a valid error that names the nearest one.
 
-    `told` is given each request and what answered it, in words; `misses` counts those that nothing answered.
+    `report` is called with each request and a description of its answer; `misses` counts the unanswered ones.
     """
 
     def __init__(self, shelf: Shelf, side: Side, *, speed: float = 1.0) -> None:
         self.shelf, self.side, self.speed = shelf, side, speed
-        self.told: Callable[[Request, str], None] = lambda *_: None
+        self.report: Callable[[Request, str], None] = lambda *_: None
         self.misses = 0
 
     def __call__(self, request: Request) -> Script:
         if is_public_name(request.header("host") or ""):
-            self.told(request, "refused: a name of the internet's was called, as by a page in a browser")
+            self.report(request, "refused: a public host name was called, as by a page in a browser")
             return refusal(Fault(403, "toolmend: recordings are for this machine, call localhost or an address"), "chat")
         page = page_of(request.headers)
         if page and not is_of(page, request.header("host") or "", "http"):
-            self.told(request, "refused: a web page asks, and recordings are for programs")
+            self.report(request, "refused: it was sent by a web page, and recordings are for programs")
             return refusal(Fault(403, "toolmend: a web page sent this request, and only programs may"), "chat")
         body = _object(request)
         api = api_at(request.path) if request.method == "POST" else None
         if api is None:
             given = local(request.method, request.path, request.headers, body, self.shelf.takes)
-            self.told(request, "answered here" if given else "there is no API at this path")
-            return given or refusal(Fault(404, "toolmend: there is no API at this path"), "chat")
+            self.report(request, "answered locally" if given else "no API at this path")
+            return given or refusal(Fault(404, "toolmend: no API at this path"), "chat")
         if body is None:
-            return self._miss(request, api, Miss("the request's body is no JSON object"))
+            return self._miss(request, api, Miss("the request's body is not a JSON object"))
         found = self.shelf.find(ask_of(api, request.path, body))
         if isinstance(found, Miss):
             return self._miss(request, api, found)
@@ -167,17 +167,17 @@ class Player:
             played = script(load(found.folder), self.side, speed=self.speed, http2=request.http_version == "HTTP/2")
         except (KeyError, TypeError, ValueError) as error:
             return self._miss(request, api, Miss(f"the recording {found.name} cannot be played: {error}"))
-        self.told(request, found.name)
+        self.report(request, found.name)
         return played
 
     def _miss(self, request: Request, api: str, miss: Miss) -> Script:
         self.misses += 1
-        self.told(request, f"{miss.words} ({miss.excerpt})" if miss.excerpt else miss.words)
+        self.report(request, f"{miss.words} ({miss.excerpt})" if miss.excerpt else miss.words)
         return refusal(fault_of(miss), api)
 
 
 def fault_of(miss: Miss) -> Fault:
-    """What the client is told: with 400 it shows the words and does not try again; with 404 some tell of a wrong model."""
+    """Returns the client's error. With 400 clients show the message and do not retry; with 404 some report a wrong model."""
     return Fault(400, f"toolmend: {miss.words}")
 
 
@@ -189,12 +189,12 @@ def _object(request: Request) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _as_it_left(recording: Recording, *, sse: bool) -> Iterator[tuple[float, bytes]]:
-    """The client's bytes in the time they went out, which is not recorded: the pipeline of today tells it.
+def _client_pieces(recording: Recording, *, sse: bool) -> Iterator[tuple[float, bytes]]:
+    """Yields the client's bytes with their times, which are not recorded: today's pipeline determines them.
 
-    Where it would send others, the recorded ones go out event by event, evenly over the time that the upstream took.
+    If it would send other bytes, the recorded ones are sent event by event, evenly over the upstream's time.
     """
-    pieces = _again(recording) if recording.stream else []
+    pieces = _replayed(recording) if recording.stream else []
     if b"".join(piece for _, piece in pieces) == recording.client:
         yield from ((time, piece) for time, piece in pieces if piece)
         return
@@ -205,8 +205,8 @@ def _as_it_left(recording: Recording, *, sse: bool) -> Iterator[tuple[float, byt
         yield last * at / max(1, len(events) - 1), event
 
 
-def _again(recording: Recording) -> list[tuple[float, bytes]]:
-    """What goes out for each chunk today."""
+def _replayed(recording: Recording) -> list[tuple[float, bytes]]:
+    """Returns what is sent for each chunk today."""
     pieces = []
     try:
         clock = Clock(recording)
@@ -215,19 +215,19 @@ def _again(recording: Recording) -> list[tuple[float, bytes]]:
             clock.fed += len(chunk)
             pieces.append((time, pipeline.feed(chunk)))
         pieces.append((recording.times[-1], pipeline.close()))
-    except (LookupError, ValueError):  # an API, or settings, of another version; or nothing came
+    except (LookupError, ValueError):  # an API or settings of another version; or an empty body
         return []
     return pieces
 
 
 def _waits(pieces: Iterable[tuple[float, bytes]], before: float, speed: float) -> Iterator[tuple[float, bytes]]:
-    """Times since the first byte as the waits between them."""
+    """Converts times since the first byte to the waits between them."""
     for (earlier, _), (time, piece) in pairwise(((0.0, b""), *pieces)):
         yield (max(0.0, before + time - earlier) / speed if speed else 0.0), piece
         before = 0.0
 
 
 def _route(model: str) -> Route:
-    """What local_responses.py is told of a model that is served."""
+    """Returns the route for local_responses.py that offers a model."""
     to = Origin("http", "localhost", 0)
     return Route("", "", "", "", "*", 0, "*", "", to, "", "chat", use_model=model)

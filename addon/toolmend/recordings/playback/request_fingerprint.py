@@ -1,4 +1,4 @@
-"""What a request asks for, as it is compared with what others asked for.
+r"""The fingerprint of a request, for comparison with recorded requests.
 
     {"model": "Kimi-K2.5", "stream": true, "messages": [
       {"role": "system", "content": "You are … Today is 2026-11-20."},
@@ -6,11 +6,11 @@
       {"role": "assistant", "tool_calls": [{"id": "call_018e…", "function": {…}}]},        Ask("chat", "kimi-k2.5", stream=True,
       {"role": "tool", "tool_call_id": "call_018e…", "content": "10:31 main.py"}]}             turns=(…, …, …), new=1, …)
 
-Compared is what an agent says again in a second run, so not: instructions (they hold the day, the folder, the version), what
-AROUND, FOLDER, VOLATILE and SHED name, and what a recording redacts. A host and a base path do not count either:
-`/api/v1/chat/completions` at one is `/v1/chat/completions` at another.
+It contains what an agent repeats in a second run. Left out are instructions (they contain date, folder and version), everything
+that AROUND, FOLDER, VOLATILE and SHED match, and what a recording redacts. Host and base path do not count either:
+`/api/v1/chat/completions` equals `/v1/chat/completions`.
 
-Rule of this file: it is pure; requests are a stranger's JSON, and nothing in them raises.
+Pure functions; requests are foreign JSON, and nothing in them raises.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from ...secrets.redactor import Redactor
 
 SHED = frozenset(
     (
-        *("call_id", "id", "tool_call_id", "tool_use_id"),  # what a proxy or a provider draws at random
+        *("call_id", "id", "tool_call_id", "tool_use_id"),  # random values of a proxy or provider
         *("encrypted_content", "reasoning", "reasoning_content", "reasoning_details", "signature", "thinking"),
         *("cache_control", "prompt_cache_key", "status", "thoughtSignature"),
     )
@@ -36,7 +36,7 @@ AROUND = (
     *((f"<{tag}>", f"</{tag}>") for tag in ("system-reminder", "environment_context", "environment_details", "env")),
     ("x-anthropic-billing-header:", "\n"),
 )
-"""What an agent puts around the user's words, from where to where: the day, the folder, the state of its lists."""
+"""What an agent adds around the user's words, from marker to marker: the date, the folder, the state of its lists."""
 
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _CLOCK = r"\d{1,2}:\d\d(?!\d)(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d| ?[AP]M\b)?"
@@ -44,23 +44,23 @@ VOLATILE = re.compile(
     r"\b(?:"
     rf"(?P<date>\d{{4}}-\d\d-\d\d(?!\d)(?:[T ]{_CLOCK})?|\d{{1,2}}/\d{{1,2}}/\d{{4}}\b"
     rf"|{_MONTH} +\d{{1,2}}(?:,? \d{{4}})?\b|\d{{1,2}} {_MONTH} \d{{4}}\b)"
-    rf"|(?P<time>{_CLOCK}|\d+(?:\.\d+)? ?(?:ms|s|secs?|seconds?|milliseconds?)\b)"  # and how long a tool took
+    rf"|(?P<time>{_CLOCK}|\d+(?:\.\d+)? ?(?:ms|s|secs?|seconds?|milliseconds?)\b)"  # also the duration of a tool
     r"|(?P<id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|[0-9a-fA-F]{16,}\b"
     r"|(?:call|chatcmpl|fc|msg|req|resp|rs|toolu)[_-]\w{8,}|Chunk ID: [0-9a-f]+\b|(?:session ID|PID|pid):? \d+))"  # Codex' shell
 )
-"""What differs from run to run wherever it stands; the name of its kind stands for it."""
+"""What differs from run to run anywhere; it is replaced by the name of its group."""
 
 FOLDER = re.compile(r"/(?<![\w/.:<-]/)(?:[\w.@+~-]+/)+")
-"""Where an agent works, in the path of a file: it may be another the second time."""
+"""The folder of a file's path: the agent may run in another one."""
 
 MAX_TEXT = 256 * 1024
-"""Characters of a text in which they are looked for: what is longer is a file or an image, and compared as it is."""
+"""Characters of a text that are normalised: a longer one is a file or an image and compared verbatim."""
 
 MAX_SHOWN = 2000
-"""Characters kept of a new message, to say where it differs."""
+"""Characters of a new message that are kept to show where it differs."""
 
 MAX_CACHED = 32 * 1024
-"""Characters of a text that is remembered with what became of it: a session says all of it again in each request. Of 1024."""
+"""Characters of a text whose normal form is cached, for 1024 texts: a session repeats all texts in each request."""
 
 _REDACTOR = Redactor(())
 _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:]+)")  # Gemini, Bedrock, Azure
@@ -68,7 +68,7 @@ _MODEL_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:]+)")  # Gemini, Bed
 
 @value
 class Ask:
-    """What of a request decides who answers it. `turns`: a digest of each message; the last `new` are not answered yet."""
+    """What decides which recording answers a request. `turns`: a digest of each message; the last `new` are unanswered."""
 
     api: str
     model: str = ""
@@ -85,15 +85,15 @@ class Ask:
 
     @property
     def before(self) -> tuple[bytes, ...]:
-        """Those before, the latest first."""
+        """The earlier messages, the latest first."""
         return self.turns[: len(self.turns) - self.new][::-1]
 
 
 def ask_of(api: str, path: str, request: Mapping[str, Any]) -> Ask:
-    """What a request asks for."""
+    """Returns the fingerprint of a request."""
     in_path = _MODEL_IN_PATH.search(path)
     wrapped = request.get("request")
-    asked = wrapped if api == "gemini" and isinstance(wrapped, dict) else request  # Code Assist wraps it
+    asked = wrapped if api == "gemini" and isinstance(wrapped, dict) else request  # Code Assist wraps the request
     turns = list(_turns(asked))
     new = next((count for count, (by_model, *_) in enumerate(reversed(turns)) if by_model), len(turns)) or min(1, len(turns))
     return Ask(
@@ -108,7 +108,7 @@ def ask_of(api: str, path: str, request: Mapping[str, Any]) -> Ask:
 
 
 def _turns(request: Mapping[str, Any]) -> Iterator[tuple[bool, str, str]]:
-    """Each message or item: whether the model wrote it, the text that is compared, the one that is shown."""
+    """Yields for each message or item: whether the model wrote it, its normal form, and a text to show."""
     given = next((request[key] for key in ("messages", "input", "contents", "prompt") if request.get(key)), dict(request))
     for turn in given if isinstance(given, list) else [given]:
         role, kind = (turn.get("role"), str(turn.get("type") or "")) if isinstance(turn, dict) else ("user", "")
@@ -118,18 +118,18 @@ def _turns(request: Mapping[str, Any]) -> Iterator[tuple[bool, str, str]]:
 
 
 def _compared(turn: Any) -> tuple[str, str]:
-    """A message as the text that is compared, and as the one that is shown."""
+    """Returns the normal form of a message, and a text to show."""
     try:
         plain = _plain(_REDACTOR.value(turn))
         text = json_text.dumps(plain)
     except RecursionError:
         return "too deep", "too deep"
-    said = plain.get("content") if isinstance(plain, dict) else plain
-    return text, said if isinstance(said, str) else text
+    content = plain.get("content") if isinstance(plain, dict) else plain
+    return text, content if isinstance(content, str) else text
 
 
 def _plain(value: Any) -> Any:
-    """A message without what differs from run to run, its keys in one order, a text in one form."""
+    """Returns a message without what differs from run to run, with sorted keys, and texts in normal form."""
     match value:
         case str():
             return _text(value)
@@ -144,11 +144,11 @@ def _plain(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    return text if len(text) > MAX_TEXT else _cached(text) if len(text) <= MAX_CACHED else _lasting(text)
+    return text if len(text) > MAX_TEXT else _cached(text) if len(text) <= MAX_CACHED else _normalised(text)
 
 
-def _lasting(text: str) -> str:
-    """What of a text is the same in a second run."""
+def _normalised(text: str) -> str:
+    """Returns the part of a text that is the same in a second run."""
     text += "\n"
     for opening, closing in AROUND:
         text = "".join(_outside(text, opening, closing))
@@ -157,7 +157,7 @@ def _lasting(text: str) -> str:
 
 
 def _outside(text: str, opening: str, closing: str) -> Iterator[str]:
-    """What of a text is in no block; a block without an end is none. Not a pattern: that is slow for a thousand such."""
+    """Yields the text outside of blocks; a block without an end counts as text. A regex is slow for a thousand of them."""
     at = 0
     while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
         yield text[at:start]
@@ -165,7 +165,7 @@ def _outside(text: str, opening: str, closing: str) -> Iterator[str]:
     yield text[at:]
 
 
-_cached = lru_cache(1024)(_lasting)
+_cached = lru_cache(1024)(_normalised)
 
 
 def _tools(request: Mapping[str, Any]) -> Iterator[str]:

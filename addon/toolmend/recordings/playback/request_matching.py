@@ -1,17 +1,15 @@
-"""Which recording answers a request: told by its API, its model, and the messages that are new in it.
+"""Finds the recording that answers a request: by its API, its model, and its new messages.
 
     {"model": "kimi-k2.5", "stream": true, "messages": [system, user, assistant, tool, tool]}
                                                                                  └── new ──┘
-    a recording answers it        whose request has the same API, model, form (stream or not) and new messages
-    the best of several           has more of the messages before in common, then as many of them, then the same tools
-    of equal ones                 each is played once, in the order they were recorded, and then again from the first
+    a recording answers it        if its request has the same API, model, form (stream or not) and new messages
+    the best of several           shares more of the earlier messages, then has the same number of them, then the same tools
+    of equal ones                 each is played once, in order of recording, and then again from the first
 
-That is why a retry gets what the retry got, and an agent that is started a second time gets what it got the first time. In
-order (`Shelf(…, order=True)`) only the API and the form are compared, and each recording is played once: more would be a loop.
+So a retry gets the recorded retry, and an agent that is started again gets the same answers. In order (`Shelf(…, order=True)`)
+only API and form are compared, and each recording is played once: repeating them would be a loop.
 
-What is compared of a request is told in request_fingerprint.py.
-
-Rule of this file: it is pure; what was played is its only state.
+request_fingerprint.py defines what of a request is compared. The only state is what was played.
 """
 
 from collections.abc import Sequence
@@ -27,7 +25,7 @@ AROUND = 40
 
 @value
 class Take:
-    """A recording that can be played. `asks`: the requests it answers. `whole`: it ended as its upstream ended it.
+    """A playable recording. `asks`: the requests it answers. `whole`: it has the upstream's end.
 
     `api` and `client_api`: as in meta.json, but never "".
     """
@@ -45,21 +43,21 @@ class Take:
 
 @value
 class Miss:
-    """No recording answers. `words`: which is the nearest, and what differs; `excerpt`: the texts where they do, for a log."""
+    """No recording matches. `words`: the nearest one and the difference; `excerpt`: the differing texts, for a log."""
 
     words: str
     excerpt: str = ""
 
 
 class Shelf:
-    """Recordings in the order they were made, and how often each was played."""
+    """Recordings in order, and how often each was played."""
 
     def __init__(self, takes: Sequence[Take], *, order: bool = False) -> None:
         self.takes, self.order = takes, order
         self._played = [0] * len(takes)
 
     def find(self, asked: Ask) -> Take | Miss:
-        """Who answers; a recording that is given is counted as played."""
+        """Returns the recording that answers, and counts it as played."""
         rows = list(enumerate(self.takes))
         if self.order:
             fitting = [at for at, take in rows if not self._played[at] and any(_same_form(asked, ask) for ask in take.asks)]
@@ -76,51 +74,51 @@ class Shelf:
 
     def _miss(self, asked: Ask) -> Miss:
         if self.order:
-            return Miss(f"no recording is left to be played in order: none of {asked.api} that is {_form(asked)}")
+            return Miss(f"all recordings of {asked.api} that are {_form(asked)} were played, in order")
         nearest = max(
             ((_nearness(asked, ask), -at, take.name, ask) for at, take in enumerate(self.takes) for ask in take.asks),
             key=lambda row: row[:2],
             default=None,
         )
         if nearest is None:
-            return Miss("no recording answers this request: there are none")
+            return Miss("no recording answers this request: the folder has none")
         _, _, name, ask = nearest
         different, excerpt = _differences(asked, ask)
         return Miss(f"no recording answers this request; the nearest is {name}, but {', and '.join(different)}", excerpt)
 
 
-def _same_form(one: Ask, other: Ask) -> bool:
-    return (one.api, one.stream) == (other.api, other.stream)
+def _same_form(asked: Ask, ask: Ask) -> bool:
+    return (asked.api, asked.stream) == (ask.api, ask.stream)
 
 
 def _answers(ask: Ask, asked: Ask) -> bool:
     return bool(asked.last) and asked.last == ask.last and _same_form(asked, ask) and _same_model(asked, ask)
 
 
-def _same_model(one: Ask, other: Ask) -> bool:
-    return one.model.lower() == other.model.lower()
+def _same_model(asked: Ask, ask: Ask) -> bool:
+    return asked.model.lower() == ask.model.lower()
 
 
-def _common(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """How far two sequences are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (here, there) in pairs if here != there), min(len(one), len(other)))
+def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
+    """Returns the length of the common prefix."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (here, there) in pairs if here != there), min(len(first), len(second)))
 
 
 def _rank(asked: Ask, ask: Ask, take: Take) -> tuple[int, bool, bool, bool]:
-    """How well a recording fits that answers."""
+    """Ranks a recording that answers."""
     return _common(asked.before, ask.before), len(asked.turns) == len(ask.turns), asked.tools == ask.tools, take.whole
 
 
 def _nearness(asked: Ask, ask: Ask) -> tuple[bool, int, int, int]:
-    """How near a recording is that does not answer."""
+    """Ranks a recording that does not answer."""
     same = (asked.stream == ask.stream) + _same_model(asked, ask) + 2 * (asked.last == ask.last)
     alike = sum(_common(here, there) for here, there in zip(asked.shown, ask.shown, strict=False))
     return asked.api == ask.api, same, _common(asked.before, ask.before), alike
 
 
 def _differences(asked: Ask, ask: Ask) -> tuple[list[str], str]:
-    """What differs, in words, and the place in the texts."""
+    """Returns the differences in words, and the differing texts."""
     found, excerpt = [], ""
     if asked.api != ask.api:
         found.append(f"it is of the API {ask.api}, not {asked.api}")
@@ -131,7 +129,7 @@ def _differences(asked: Ask, ask: Ask) -> tuple[list[str], str]:
     if asked.new != ask.new:
         found.append(f"it answers {ask.new} new messages, not {asked.new}")
     elif asked.last != ask.last:
-        at = next(at for at, (one, other) in enumerate(zip(asked.last, ask.last, strict=True)) if one != other)
+        at = next(at for at, (new, old) in enumerate(zip(asked.last, ask.last, strict=True)) if new != old)
         here, there = asked.shown[at], ask.shown[at]
         start = _common(here, there)
         found.append(f"new message {at + 1} of {asked.new} differs from character {start + 1} on")
@@ -146,6 +144,6 @@ def _form(ask: Ask) -> str:
 
 
 def _around(text: str, at: int) -> str:
-    """A text around a place."""
+    """Returns a text around a place."""
     piece = text[max(0, at - AROUND) : at + AROUND]
     return f"{'…' if at > AROUND else ''}{piece}{'…' if at + AROUND < len(text) else ''}"

@@ -1,23 +1,22 @@
-"""A recording as it is shown: one document, which the terminal, the page and `--json` have in common.
+"""A recording for display: one document, shared by the terminal, the page and `--json`.
 
     {"format": 1, "name": "183401-openrouter-1", "state": "complete", …, "notices": [], "request": {…}, "answer": {…},
      "events": [{"n": 3, "ms": 31.0, "kind": "held", "says": "text “<|tool”", "gives": "", "raw": "data: …", "sent": "",
                  "rules": [], "by": ["kimi_k2", 5], "until": 5}, …]}
 
-An event is one of the upstream; the last may have no `raw`, where something went out at the end of the body. Its `kind`:
+An event is one of the upstream; the last may lack `raw`, if something was sent at the end of the body. Its `kind`:
 
     same        the client got the same bytes: `sent` is None
-    held        nothing went out at once; `until` is the event with which something did, None if nothing ever did
-    released    what was held went out as it came
-    changed     the client got something else
-    added       nothing came, something went out
-    translated  the client's API is another: its bytes for this event; `silent` where it has none
+    held        nothing was sent at once; `until` is the event with which something was, None if nothing ever was
+    released    the held bytes were sent unchanged
+    changed     the client got other bytes
+    added       something was sent without input
+    translated  the client's API is another: its bytes for this event; `silent` if there are none
 
-`rules` fired at this event; `by` is the rule behind a difference, and the event where it fired. That is inferred: a rule fires
-once a call, and is at work before (the marker that was held) and behind (the rest of the call).
+`rules` fired at this event; `by` is the rule that caused a difference, and the event where it fired. This is inferred: a rule
+fires once per call, but its effect begins earlier (the held marker) and ends later (the rest of the call).
 
-Rule of this file: it reads nothing and writes nothing, and what it tells is what was recorded. Where the mending of today gives
-something else, or cannot be played, a notice says so.
+It only shows what was recorded. If today's mending gives other bytes, or the recording cannot be replayed, a notice says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ from math import isfinite
 from typing import Any
 
 from ...pipeline.rules import rule
-from .event_alignment import Row, matched, played, streams
+from .event_alignment import EventRow, align, client_streams, steps_of
 from .event_summary import Summary
 from .library import Entry
 from .message_json import message_of
@@ -40,23 +39,23 @@ FORMAT = 1
 """The version of the document."""
 
 MIN_RATE = 0.5
-"""Seconds of writing from which on a rate means something."""
+"""Seconds of output from which on a rate is meaningful."""
 
 
 def document(entry: Entry, recording: Recording, forwarded: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """All that is shown of a recording; `forwarded` is the upstream's request, where it is another than the client's."""
+    """Returns all that is shown of a recording; `forwarded`: the upstream's request, if it differs from the client's."""
     notices = [f"{note}." for note in entry.notes]
     if entry.state != "complete":
         error = f": {entry.error}" if entry.error else ""
-        notices.insert(0, f"The recording is no whole answer, its state is {entry.state.replace('_', ' ')}{error}.")
+        notices.insert(0, f"The recording is not a complete response, its state is {entry.state.replace('_', ' ')}{error}.")
     if entry.observed:
-        notices.append("It was observed, and nothing was changed; the rules are those that would have been at work.")
-    rows = matched(played(entry, recording, notices), translated=entry.client_api != entry.api)
+        notices.append("It was only observed, and nothing was changed; the rules are those that would have fired.")
+    rows = align(steps_of(entry, recording, notices), translated=entry.client_api != entry.api)
     events, first_token = _events(rows, entry, recording)
     upstream = b"".join(recording.chunks)
     answers = {
         "raw": message_of(entry.api, BytesIO(upstream), stream=recording.stream),
-        "mended": message_of(entry.client_api, BytesIO(recording.client), stream=streams(recording)),
+        "mended": message_of(entry.client_api, BytesIO(recording.client), stream=client_streams(recording)),
     }
     return {
         "format": FORMAT,
@@ -103,20 +102,20 @@ def _headers(value: Any) -> list[list[str]]:
     return [[str(part) for part in pair] for pair in pairs if isinstance(pair, list) and len(pair) == 2]
 
 
-def _events(rows: Sequence[Row], entry: Entry, recording: Recording) -> tuple[list[dict[str, Any]], float | None]:
-    """The rows for reading, and when the first token came."""
-    came = Summary(entry.api, stream=recording.stream)
-    went = Summary(entry.client_api, stream=streams(recording))
+def _events(rows: Sequence[EventRow], entry: Entry, recording: Recording) -> tuple[list[dict[str, Any]], float | None]:
+    """Returns the rows for display, and the time of the first token in milliseconds."""
+    received = Summary(entry.api, stream=recording.stream)
+    sent = Summary(entry.client_api, stream=client_streams(recording))
     first_token = None
-    told = []
+    shown = []
     for row in rows:
         step = row.step
-        says = came.of(step.raw)
-        if came.tokens and first_token is None:
+        says = received.of(step.raw)
+        if received.tokens and first_token is None:
             first_token = step.time * 1000
         same = row.kind == "same"
-        gives = went.of(step.sent)
-        told.append(
+        gives = sent.of(step.sent)
+        shown.append(
             {
                 "n": row.n,
                 "ms": round(step.time * 1000, 3),
@@ -130,15 +129,15 @@ def _events(rows: Sequence[Row], entry: Entry, recording: Recording) -> tuple[li
                 "until": row.until,
             }
         )
-    return told, first_token
+    return shown, first_token
 
 
 def _text(raw: bytes) -> str:
     return raw.decode(errors="backslashreplace")
 
 
-def _rules(rows: Sequence[Row], recorded: Sequence[str]) -> list[dict[str, Any]]:
-    """The rules in the order in which they fired, with the events where they did."""
+def _rules(rows: Sequence[EventRow], recorded: Sequence[str]) -> list[dict[str, Any]]:
+    """Returns the rules in the order in which they fired, with their events."""
     fired: dict[str, list[int]] = {}
     for row in rows:
         for name in row.step.rules:
@@ -149,14 +148,14 @@ def _rules(rows: Sequence[Row], recorded: Sequence[str]) -> list[dict[str, Any]]
 def _words(name: str) -> dict[str, str]:
     try:
         return asdict(rule(name))
-    except KeyError:  # it was recorded by another version
-        return {"what": "A rule that this version does not know.", "why": ""}
+    except KeyError:  # recorded by another version
+        return {"what": "A rule of another version.", "why": ""}
 
 
 def _times(
     entry: Entry, recording: Recording, first_token: float | None, answer: Mapping[str, Any] | None
 ) -> dict[str, float | None]:
-    """In milliseconds since the first byte; `wait` from the request to the first byte."""
+    """Returns times in milliseconds since the first byte; `wait`: from the request to the first byte."""
     times = [time * 1000 for time in recording.times]
     last = times[-1] if times else 0.0
     usage = (answer or {}).get("usage") or {}
@@ -171,7 +170,7 @@ def _times(
 
 
 def _chunks(recording: Recording) -> list[tuple[int, int, float]]:
-    """Offset, length and milliseconds of each."""
+    """Returns offset, length and milliseconds of each chunk."""
     ends = accumulate(map(len, recording.chunks))
     return [
         (end - len(chunk), len(chunk), round(time * 1000, 3))

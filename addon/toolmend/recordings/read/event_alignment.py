@@ -1,11 +1,10 @@
-"""What came and what went out, matched: which bytes the client got for an event, and which rule made the difference.
+"""Aligns received and sent bytes: what the client got for each event, and which rule made the difference.
 
     <|tool_call     held      by kimi_k2, which fired at event 5; until event 5
     _begin|>func    held      likewise
     tions.read:0    changed   by kimi_k2
 
-Rule of this file: what the client got is what was recorded, where the mending of today gives the same; else a notice says so.
-The kinds are told in document.py.
+If today's mending gives the recorded bytes, these are aligned; otherwise a notice says so. document.py lists the kinds.
 """
 
 from bisect import bisect_right
@@ -24,12 +23,12 @@ _DIFFERENT = ("held", "changed", "added")
 
 _PREFIXES = ("argument", "duplicate_", "policy_", "stop_")
 REACHING = frozenset((*DIALECTS, REASONING_TAGS.name, *(name for name in RULES if name.startswith(_PREFIXES))))
-"""Rules that are at work beyond the event at which they fire."""
+"""Rules whose effect extends beyond the event at which they fire."""
 
 
 @mutable
-class Row:
-    """A step, its number, and what is made out about it."""
+class EventRow:
+    """A step, its number, and what was inferred about it."""
 
     n: int
     step: Step
@@ -38,77 +37,77 @@ class Row:
     by: tuple[str, int] | None = None
 
 
-def streams(recording: Recording) -> bool:
+def client_streams(recording: Recording) -> bool:
     """Whether the client got a stream."""
     return bool(recording.meta.get("client_stream", recording.stream))
 
 
-def played(entry: Entry, recording: Recording, notices: list[str]) -> list[Step]:
-    """The steps, as far as they can be told apart; what the client got is what was recorded, where that can be."""
-    if recording.stream != streams(recording) or entry.status >= 400 or not recording.stream:
-        return _unplayed(recording)
+def steps_of(entry: Entry, recording: Recording, notices: list[str]) -> list[Step]:
+    """Returns the steps of a replay, if it gives the recorded bytes, or else what can be said without."""
+    if recording.stream != client_streams(recording) or entry.status >= 400 or not recording.stream:
+        return _unaligned(recording)
     try:
-        told = list(steps(recording)) if entry.api in APIS else _passed(recording)
-    except Exception as error:  # a recording that was cut off, or written by hand, may lack anything
-        notices.append(f"It cannot be played ({type(error).__name__}: {error}), so what came is not matched with what went out.")
-        return _unplayed(recording)
-    sent = b"".join(step.sent for step in told)
+        found = list(steps(recording)) if entry.api in APIS else _unchanged(recording)
+    except Exception as error:  # a truncated or hand-written recording may lack anything
+        notices.append(f"It cannot be replayed ({type(error).__name__}: {error}), so received and sent bytes are not aligned.")
+        return _unaligned(recording)
+    sent = b"".join(step.sent for step in found)
     if sent == recording.client:
-        return told
+        return found
     if entry.state != "complete" and sent.startswith(recording.client):
-        return list(_cut(told, len(recording.client)))
-    notices.append("The client got something else than is shown: the mending of today is not that of then.")
-    return told
+        return list(_cut(found, len(recording.client)))
+    notices.append("The client got other bytes than are shown: the mending has changed since.")
+    return found
 
 
-def _unplayed(recording: Recording) -> list[Step]:
-    """What came and what went out, side by side where both are whole, else one behind the other."""
+def _unaligned(recording: Recording) -> list[Step]:
+    """Returns received and sent bytes, side by side if both are whole, otherwise one after the other."""
     rules = tuple(map(str, recording.meta.get("rules") or ()))
     if not recording.stream:
         return [Step(b"".join(recording.chunks), recording.client, rules, 0.0)]
     decoder = decoder_of(str(recording.meta.get("api") or ""))
     time = 0.0
-    told = []
+    found = []
     for chunk, time in zip(recording.chunks, recording.times, strict=True):
-        told += [Step(event.raw, b"", (), time) for event in decoder.feed(chunk)]
-    told += [Step(event.raw, b"", (), time) for event in decoder.close()]
-    return [*told, Step(b"", recording.client, rules, time)]
+        found += [Step(event.raw, b"", (), time) for event in decoder.feed(chunk)]
+    found += [Step(event.raw, b"", (), time) for event in decoder.close()]
+    return [*found, Step(b"", recording.client, rules, time)]
 
 
-def _passed(recording: Recording) -> list[Step]:
-    """A stream of an API that is not read: it passed as it came."""
+def _unchanged(recording: Recording) -> list[Step]:
+    """Returns a stream of an API that is not decoded: it passed unchanged."""
     decoder, time = decoder_of(str(recording.meta.get("api") or "")), 0.0
-    told = []
+    found = []
     for chunk, time in zip(recording.chunks, recording.times, strict=True):
-        told += [Step(event.raw, event.raw, (), time) for event in decoder.feed(chunk)]
-    return told + [Step(event.raw, event.raw, (), time) for event in decoder.close()]
+        found += [Step(event.raw, event.raw, (), time) for event in decoder.feed(chunk)]
+    return found + [Step(event.raw, event.raw, (), time) for event in decoder.close()]
 
 
-def _cut(told: Sequence[Step], left: int) -> Iterator[Step]:
-    """The steps, up to so many bytes sent: the client got no more."""
-    for step in told:
+def _cut(found: Sequence[Step], left: int) -> Iterator[Step]:
+    """Yields the steps up to `left` sent bytes: the client got no more."""
+    for step in found:
         sent = step.sent[:left]
         left -= len(sent)
         if step.raw or sent:
             yield Step(step.raw, sent, step.rules, step.time)
 
 
-def matched(told: Sequence[Step], *, translated: bool) -> list[Row]:
-    """The steps in rows; `translated`: the client's API is another."""
+def align(found: Sequence[Step], *, translated: bool) -> list[EventRow]:
+    """Returns the steps as rows; `translated`: the client's API is another."""
     rows = []
-    held: list[Row] = []
-    for n, step in enumerate(told, 1):
+    held: list[EventRow] = []
+    for n, step in enumerate(found, 1):
         if translated:
             kind = "translated" if step.sent else "silent"
         elif step.raw == step.sent:
-            kind = "same"  # a comment, if something is held: that goes ahead
+            kind = "same"  # if something is held, this is a comment, which is sent at once
         elif not step.sent:
             kind = "held"
         elif held and b"".join([*(row.step.raw for row in held), step.raw]) == step.sent:
             kind = "released"
         else:
             kind = "changed" if step.raw else "added"
-        row = Row(n, step, kind)
+        row = EventRow(n, step, kind)
         rows.append(row)
         if kind == "held":
             held.append(row)
@@ -120,8 +119,8 @@ def matched(told: Sequence[Step], *, translated: bool) -> list[Row]:
     return rows
 
 
-def _attribute(rows: Sequence[Row]) -> None:
-    """Finds the rule behind each difference: its own, or that of the call it belongs to."""
+def _attribute(rows: Sequence[EventRow]) -> None:
+    """Finds the rule that caused each difference: the row's own, or that of its call."""
     for row in rows:
         if row.step.rules:
             row.by = (row.step.rules[-1], row.n)
@@ -133,5 +132,5 @@ def _attribute(rows: Sequence[Row]) -> None:
         for row in found:
             if row.kind in _DIFFERENT and not row.by and row.until not in released and fired:
                 at = bisect_right(numbers, row.n)
-                ahead = at < len(fired) and numbers[at] <= (row.until or row.n)  # it fired before anything went out for this one
+                ahead = at < len(fired) and numbers[at] <= (row.until or row.n)  # it fired before anything was sent for this row
                 row.by = fired[at if ahead or not at else at - 1]

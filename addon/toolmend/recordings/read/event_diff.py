@@ -1,10 +1,10 @@
-"""How two bodies differ, event by event, in lines that can be read.
+"""The difference of two bodies, event by event, in readable lines.
 
       2 events alike
     - 3  data: {"choices":[{"index":0,"delta":{"content":"<|tool_call_begin|>"}}]}
     + 3  data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1", …
 
-Rule of this file: it is bounded: so many events are compared, so many lines told, so many characters of each.
+Compared events, returned lines, and characters per line are bounded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,19 +14,19 @@ from itertools import takewhile
 from ...apis import decoder_for
 
 MAX_EVENTS = 400
-"""Events of each side that are compared, from the first that differs on: it costs their square."""
+"""Events of each side that are compared, from the first difference on: the cost is quadratic."""
 
 MAX_LINES = 40
-"""Lines that are told: a screen."""
+"""Lines returned: a screen."""
 
 WIDTH = 160
-"""Characters of an event that are told."""
+"""Characters shown of an event."""
 
 
 def diff(expected: bytes, got: bytes, lines: int = MAX_LINES) -> list[str]:
-    """The difference in lines, `-` for what was expected, `+` for what came; none if there is none."""
-    told = [*_lines(_events(expected), _events(got))]
-    return told if len(told) <= lines else [*told[:lines], f"  … and {len(told) - lines} more lines"]
+    """Returns the difference in lines, `-` for expected, `+` for actual events; empty if there is none."""
+    found = [*_lines(_events(expected), _events(got))]
+    return found if len(found) <= lines else [*found[:lines], f"  … and {len(found) - lines} more lines"]
 
 
 def _events(body: bytes) -> list[bytes]:
@@ -35,13 +35,13 @@ def _events(body: bytes) -> list[bytes]:
 
 
 def _lines(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[str]:
-    alike = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
-    if alike == len(before) == len(after):
+    equal = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
+    if equal == len(before) == len(after):
         return
-    more = max(len(before), len(after)) - alike - MAX_EVENTS
-    before, after = before[alike:][:MAX_EVENTS], after[alike:][:MAX_EVENTS]
-    if alike:
-        yield _alike(alike)
+    more = max(len(before), len(after)) - equal - MAX_EVENTS
+    before, after = before[equal:][:MAX_EVENTS], after[equal:][:MAX_EVENTS]
+    if equal:
+        yield _alike(equal)
     for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "equal":
             yield _alike(b - a)
@@ -51,9 +51,9 @@ def _lines(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[str]:
             new = after[c + n] if c + n < d else b""
             common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
             if old:
-                yield f"- {alike + a + n + 1}  {_shown(old, common)}"
+                yield f"- {equal + a + n + 1}  {_shown(old, common)}"
             if new:
-                yield f"+ {alike + c + n + 1}  {_shown(new, common)}"
+                yield f"+ {equal + c + n + 1}  {_shown(new, common)}"
     if more > 0:
         yield f"  … and {more} events more, which are not compared"
 
@@ -63,7 +63,7 @@ def _alike(number: int) -> str:
 
 
 def _shown(raw: bytes, common: int) -> str:
-    """One event on one line: where it is long, from a little before the place that differs; line ends and the like as escapes."""
+    """Returns one event on one line, escaped; a long one from shortly before the difference."""
     text = raw.decode(errors="backslashreplace").rstrip("\r\n") or raw.decode(errors="backslashreplace")
     start = max(0, min(common - WIDTH // 2, len(text) - WIDTH))
     cut = text[start : start + WIDTH]

@@ -3,7 +3,7 @@
     data: {"choices":[{"delta":{"content":"Hello"}}]}   →   text “Hello”
     data: {"type":"content_block_start", …"tool_use"…}  →   call weather
 
-Rule of this file: a line, whatever the event holds; what is not understood is called by its own name.
+One line for any event; an unknown event is shown by its own name.
 """
 
 from collections.abc import Sequence
@@ -32,13 +32,13 @@ MAX = 90
 """Characters of a summary: a line."""
 
 MAX_QUOTED = 60
-"""Characters of what an event says that are quoted."""
+"""Characters of an event's content that are quoted."""
 
 _TOKENS = (TextDelta, ReasoningDelta, RefusalDelta, ToolCallStart, ToolCallDelta)
 
 
 class Summary:
-    """Of the events of one side of a recording, in their order. `tokens`: whether the last one had some of the answer's."""
+    """Summarises the events of one side of a recording, in order. `tokens`: whether the last one contained output."""
 
     def __init__(self, api: str, *, stream: bool) -> None:
         self.tokens = False
@@ -46,7 +46,7 @@ class Summary:
         self._reading = EventReader(api) if stream and api in APIS else None
 
     def of(self, raw: bytes) -> str:
-        """The words for the bytes of one event, or of some; empty for none."""
+        """Returns the words for the bytes of events; empty for no bytes."""
         if not raw:
             return ""
         found = self._reading.feed(raw) if self._reading else list(events_of(self._api, [raw], stream=False))
@@ -55,7 +55,7 @@ class Summary:
 
 
 def _named(api: str, raw: bytes) -> str:
-    """What an event without a meaning is."""
+    """Returns the name of an event without content."""
     decoder = decoder_of(api)
     events = [*decoder.feed(raw), *decoder.close()]
     sse = events[0]
@@ -69,24 +69,24 @@ def _named(api: str, raw: bytes) -> str:
     except json_text.NotJSON:
         return name or f"data {_quoted(sse.data[:200].decode(errors='replace'))}"
     kind = value.get("type") if isinstance(value, dict) else None
-    return _short(name or (kind if isinstance(kind, str) else "") or "nothing for the answer")
+    return _short(name or (kind if isinstance(kind, str) else "") or "nothing for the response")
 
 
 def _merged(events: Sequence[Event]) -> list[str]:
-    """The words, with the deltas of one kind in a row as one."""
-    told: list[str] = []
+    """Returns the words, with consecutive deltas of one kind merged."""
+    words: list[str] = []
     last, text = "", ""
     for event in (*events, None):
         kind, piece = _delta(event)
         if last and kind != last:
-            told.append(f"{last} {_quoted(text)}")
+            words.append(f"{last} {_quoted(text)}")
             text = ""
         if kind:
             text += piece[: MAX_QUOTED + 1]
         elif event is not None:
-            told.append(_word(event))
+            words.append(_word(event))
         last = kind
-    return told
+    return words
 
 
 def _delta(event: Event | None) -> tuple[str, str]:

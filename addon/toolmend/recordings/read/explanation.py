@@ -1,11 +1,11 @@
-"""What was done to a recorded stream, as data: where it was changed, by which rules, from what and to what.
+"""What was changed in a recorded stream, as data: where, by which rules, from what and to what.
 
     Change(first=2, last=9, rules=("kimi_k2",), came="text '<|tool_calls_section_begin|>…'", went='call 0 get_weather (…) {"ci…')
 
-A change is a run of events that the client got otherwise, or later. Where text, calls and ends became others, it is told as a
-client folds them; where only their form was mended, as an id or an index, in the bytes of the first event that it is about.
+A change is a run of events that the client got changed or later. If text, calls or ends changed, it is described as a client
+folds them; if only their form was mended, such as an id or an index, by the bytes of the first event concerned.
 
-Rule of this file: it is the replay of today that is explained, step by step; nothing is guessed from the bytes.
+It describes today's replay, step by step; nothing is guessed from the bytes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,19 +19,19 @@ from .replay import Recording, own_names
 from .trace import Step, steps
 
 MAX_TEXT = 400
-"""Characters of what came and went that are told of a change."""
+"""Characters that describe either side of a change."""
 
 AROUND = 60
-"""Characters in front of a difference that are told, where bytes are."""
+"""Characters shown before a difference of bytes."""
 
 _DECIDED = [name for name in RULES if name.startswith(("duplicate_", "finish_", "policy_", "reasoning_"))]
 FOLDED = frozenset((*DIALECTS, REASONING_TAGS.name, *_DECIDED))
-"""Rules that change what a client makes of the stream; others change how it is said."""
+"""Rules that change the content of a stream; others change its form."""
 
 
 @value
 class Change:
-    """A run of upstream events, counted from 1; 0 is what was said behind the last one. `time` of the first, in seconds."""
+    """A run of upstream events, counted from 1; 0 is what was sent after the last one. `time`: of the first, in seconds."""
 
     first: int
     last: int
@@ -42,12 +42,12 @@ class Change:
 
 
 def changes(recording: Recording) -> Iterator[Change]:
-    """The changes of a recording, in order. A whole response is one, if it was changed."""
+    """Yields the changes of a recording, in order. A whole response that was changed is one."""
     meta = recording.meta
     folded = FOLDED | own_names(meta)
     source, target = meta["api"], meta.get("client_api") or meta["api"]
-    reads = _Reading(source, stream=recording.stream)
-    writes = _Reading(target, stream=recording.stream and meta.get("client_stream") is not False)
+    reads = _Decoded(source, stream=recording.stream)
+    writes = _Decoded(target, stream=recording.stream and meta.get("client_stream") is not False)
     run: list[tuple[int, Step]] = []
     came: list[Event] = []
     went: list[Event] = []
@@ -64,8 +64,8 @@ def changes(recording: Recording) -> Iterator[Change]:
         yield _change(run, came, went, folded)
 
 
-class _Reading:
-    """What a client makes of the bytes of one side, as they come."""
+class _Decoded:
+    """Decodes the bytes of one side as a client does."""
 
     def __init__(self, api: str, *, stream: bool) -> None:
         self._api = api
@@ -90,7 +90,7 @@ def _change(
 
 
 def _in_words(events: Sequence[Event]) -> str:
-    """Events in words; pieces of one text or call are joined."""
+    """Describes events; pieces of one text or call are joined."""
     parts: list[tuple[str, str]] = []
     for event in events:
         match event:
@@ -118,10 +118,10 @@ def _in_words(events: Sequence[Event]) -> str:
 
 
 def _raw(step: Step) -> tuple[str, str]:
-    """The bytes of both sides, from a little before the place where they differ."""
+    """Returns the bytes of both sides, from shortly before the difference."""
     texts = [data.decode(errors="backslashreplace").strip() for data in (step.raw, step.sent)]
-    alike = next((n for n, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
-    start = max(0, alike - AROUND)
+    equal = next((n for n, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+    start = max(0, equal - AROUND)
     before, after = (_cut("… " * (start > 0) + text[start:]) for text in texts)
     return before, after
 

@@ -1,11 +1,10 @@
-"""The recordings below a folder, as a list of what is worth knowing of each without reading its stream.
+"""The recordings below a folder, listed without reading their streams.
 
     entries(root)          newest first          find(root, "last")  find(root, "2026")  find(root, "flows/kimi/one-call")
-    entry_of(folder, files)    one whose files lie elsewhere: see store.py
+    entry_of(folder, files)    one whose files are elsewhere: see store.py
 
-Rule of this file: it reads the small files alone (meta.json, message.json, the last line of upstream.idx), and asks the system
-as little as can be, so a thousand recordings are listed in a blink; and it raises for none of them: one that cannot be read
-says so in its `state`.
+Only small files are read (meta.json, message.json, the last line of upstream.idx), with few system calls, so that a thousand
+recordings are listed quickly. No recording raises: one that cannot be read has the state "unreadable".
 """
 
 import json
@@ -26,15 +25,15 @@ from ...core.fastclass import value
 from . import safe_read
 
 STATES = ("complete", "upstream_error", "client_closed", "partial", "waiting", "unanswered", "unreadable")
-"""How a recording ended; `partial` and `waiting` ones are not finished, or were cut by a crash or a shutdown."""
+"""How a recording ended; `partial` and `waiting` ones are not finished, or were cut off by a crash or a shutdown."""
 
 UNFINISHED = ("partial", "waiting")
-"""What one says that is being written."""
+"""States of a recording that is being written."""
 
 NO_ANSWER = ("waiting", "unanswered")
-"""What one says that has a request alone."""
+"""States of a recording that only has a request."""
 
-_AGENTS = (  # what a user-agent begins with or holds → the agent
+_AGENTS = (  # a part of the user-agent → the agent
     ("claude-cli", "Claude Code"),
     ("claude-code", "Claude Code"),
     ("codex", "Codex"),
@@ -60,17 +59,17 @@ MAX_SMALL = 16 * 1024 * 1024
 """Bytes of a file that is read for a list."""
 
 _TAIL = 256
-"""Bytes of the end of an index that hold its last line."""
+"""Bytes at the end of an index that contain its last line."""
 
 PINNED = "pinned"
-"""A file of this name says that the recording in its folder is to be kept."""
+"""A file of this name marks the recording in its folder as kept."""
 
 type _Files = Mapping[str, os.DirEntry[str]]
-"""The files of a folder by their names."""
+"""The files of a folder by name."""
 
 
-class Files(Protocol):
-    """What lies in a recording's folder, wherever that is. `size`: bytes of all together."""
+class RecordingFiles(Protocol):
+    """The files of a recording, on disk or in a store. `size`: bytes of all together."""
 
     @property
     def size(self) -> int: ...
@@ -78,22 +77,27 @@ class Files(Protocol):
     def __contains__(self, name: object, /) -> bool: ...
 
     def read(self, name: str, tail: int = 0) -> bytes:
-        """A file, or the last bytes of it. Raises OSError."""
+        """Returns a file, or the last bytes of it. Raises OSError."""
         ...
 
 
 class NotFound(LookupError):
-    """No recording, or more than one, answers to a word; the message says which there are."""
+    """No recording, or more than one, matches; the message lists them."""
 
 
 @value
 class Entry:
-    """A recording. Times in milliseconds since the first byte, but `wait_ms`: from the request to the first byte.
+    """A recording in a list; None is unknown.
 
-    `waited_ms`: from the request to the end of one that was not answered. None: it is not known. `tokens` are (input, output),
-    `cached` those of the input that came from a cache. `client_api` is the client's API, also where it is the upstream's.
-    `suspects`: what looks like a call and was not made one, as suspects.py tells it.
-    `url`: where it lies in a store; then `folder` is where it is fetched to.
+    Attributes:
+        wait_ms: From the request to the first byte.
+        waited_ms: From the request to the end of one that was not answered.
+        last_ms: From the first byte to the last.
+        tokens: (input, output).
+        cached: Input tokens read from a cache.
+        client_api: Also set if it is the upstream's.
+        suspects: What looks like a call and was not made one, as in suspects.py.
+        url: Its place in a store; `folder` is then where it is fetched to.
     """
 
     folder: Path
@@ -126,27 +130,27 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """What it is called by: its folder's own name."""
+        """The name of its folder."""
         return self.folder.name
 
     @property
     def place(self) -> str:
-        """Where it lies, as it is told."""
+        """Its path or URL."""
         return self.url or str(self.folder)
 
     @property
     def observed(self) -> bool:
-        """Whether nothing was changed, and `rules` are those that would have been at work."""
+        """Whether nothing was changed, and `rules` are those that would have fired."""
         return self.settings.get("mode") == "observe"
 
 
 def entries(root: Path) -> list[Entry]:
-    """All recordings below a folder, or the one that it is; newest first."""
+    """Returns all recordings below a folder, or the one that it is; newest first."""
     return newest_first(entry_of(Path(folder), _Disk(files)) for folder, files in _walk(root))
 
 
 def newest(root: Path) -> Iterator[Entry]:
-    """The same, one by one: what the recorder has named is read only when it is wanted."""
+    """Yields the same one by one; those with a name of the recorder are only read when they are needed."""
     named: list[tuple[str, str]] = []
     with suppress(OSError):
         days = [file for file in _files(root).values() if file.is_dir(follow_symlinks=False)]
@@ -157,7 +161,7 @@ def newest(root: Path) -> Iterator[Entry]:
             with suppress(OSError):
                 named += [(f"{day.name} {file.name[:6]}", file.path) for file in _files(day.path).values()]
     named.sort(reverse=True)
-    for _, group in groupby(named, lambda one: one[0]):  # of one second
+    for _, group in groupby(named, lambda row: row[0]):  # of one second
         found: list[Entry] = []
         for _, path in group:
             with suppress(OSError):
@@ -168,20 +172,20 @@ def newest(root: Path) -> Iterator[Entry]:
 
 
 def newest_first(found: Iterable[Entry]) -> list[Entry]:
-    """The order in which recordings are listed."""
-    return sorted(found, key=lambda one: (one.recorded_at, one.name), reverse=True)
+    """Returns recordings in the order of lists."""
+    return sorted(found, key=lambda entry: (entry.recorded_at, entry.name), reverse=True)
 
 
 def entry(folder: Path) -> Entry:
-    """One recording."""
+    """Returns one recording."""
     try:
         return entry_of(folder, _Disk(_files(folder)))
     except OSError as error:
         return Entry(folder, error=f"{type(error).__name__}: {error}")
 
 
-def entry_of(folder: Path, files: Files) -> Entry:
-    """A recording, of the files that it has."""
+def entry_of(folder: Path, files: RecordingFiles) -> Entry:
+    """Returns a recording by its files."""
     try:
         meta = json_text.loads(files.read("meta.json"))
         tokens, cached = _tokens(files)
@@ -200,7 +204,7 @@ def entry_of(folder: Path, files: Files) -> Entry:
             stream=bool(meta.get("stream")),
             rules=tuple(map(str, meta.get("rules") or ())),
             notes=tuple(map(str, meta.get("notes") or ())),
-            suspects=tuple(_texts(one) for one in meta.get("suspects") or () if isinstance(one, dict)),
+            suspects=tuple(_texts(suspect) for suspect in meta.get("suspects") or () if isinstance(suspect, dict)),
             error=str(meta["error"]) if meta.get("error") is not None else None,
             tokens=tokens,
             cached=cached,
@@ -218,29 +222,29 @@ def entry_of(folder: Path, files: Files) -> Entry:
 
 
 def find(root: Path, word: str) -> Entry:
-    """The recording that a word means: a folder's path, `last`, a name or its beginning, a request's id. Raises NotFound."""
+    """Returns the recording of a folder's path, `last`, a name or its beginning, or a request's id. Raises NotFound."""
     path = Path(word)
     if (path / "meta.json").is_file():
         return entry(path)
     if word == "last" and (last := next(newest(root), None)):
         return last
     every = entries(root)
-    fitting = [one for one in every if one.name == word] or [one for one in every if one.name.startswith(word)]
-    return only(word, fitting or [one for one in every if one.flow_id == word], str(root))
+    fitting = [each for each in every if each.name == word] or [each for each in every if each.name.startswith(word)]
+    return only(word, fitting or [each for each in every if each.flow_id == word], str(root))
 
 
 def only(word: str, fitting: Sequence[Entry], where: str) -> Entry:
-    """The one that fits. Raises NotFound if none does, or several do."""
+    """Returns the one that matches. Raises NotFound if none does, or several do."""
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        names = ", ".join(one.name for one in fitting[:4]) + (" …" if len(fitting) > 4 else "")
+        names = ", ".join(each.name for each in fitting[:4]) + (" …" if len(fitting) > 4 else "")
         raise NotFound(f"{word!r} is the beginning of {len(fitting)} recordings: {names}")
-    raise NotFound(f"there is no recording {word!r} in {on_one_line(where)}")
+    raise NotFound(f"no such recording: {word!r} in {on_one_line(where)}")
 
 
 def agent_of(headers: Any) -> str:
-    """Who sent a request, by its user-agent; the first word of it where the agent is not known."""
+    """Returns the agent of a request by its user-agent; for an unknown one its first word."""
     pairs = [pair for pair in headers if isinstance(pair, list) and len(pair) == 2] if isinstance(headers, list) else []
     text = next((str(value) for name, value in pairs if str(name).lower() == "user-agent"), "")
     low = text.lower()
@@ -248,7 +252,7 @@ def agent_of(headers: Any) -> str:
 
 
 def _walk(root: Path) -> Iterator[tuple[str, _Files]]:
-    """The folders of all recordings; there are none inside of one, and none behind a link."""
+    """Yields the folders of all recordings, which are not nested; links are not followed."""
     waiting = [str(root)]
     while waiting:
         folder = waiting.pop()
@@ -258,7 +262,7 @@ def _walk(root: Path) -> Iterator[tuple[str, _Files]]:
                 yield folder, files
             else:
                 waiting += [file.path for file in files.values() if file.is_dir(follow_symlinks=False)]
-        except OSError:  # it may not be read, or is gone meanwhile
+        except OSError:  # unreadable, or removed meanwhile
             continue
 
 
@@ -268,7 +272,7 @@ def _files(folder: str | Path) -> _Files:
 
 
 class _Disk:
-    """The files of a folder."""
+    """The files of a folder on disk."""
 
     def __init__(self, files: _Files) -> None:
         self._files = files
@@ -292,17 +296,17 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and isfinite(value) else None
 
 
-def _texts(one: dict[Any, Any]) -> dict[str, str]:
-    return {str(name): str(text) for name, text in one.items()}
+def _texts(suspect: dict[Any, Any]) -> dict[str, str]:
+    return {str(name): str(text) for name, text in suspect.items()}
 
 
 def _time(text: str) -> datetime:
-    """A moment; one without a time zone would compare with no other."""
+    """Parses a time; one without a time zone could not be compared."""
     time = datetime.fromisoformat(text)
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _last_ms(files: Files) -> float | None:
+def _last_ms(files: RecordingFiles) -> float | None:
     lines = files.read("upstream.idx", _TAIL).splitlines() if "upstream.idx" in files else []
     for line in reversed(lines):
         try:
@@ -313,8 +317,8 @@ def _last_ms(files: Files) -> float | None:
     return None
 
 
-def _tokens(files: Files) -> tuple[tuple[int, int] | None, int | None]:
-    """(input, output), and how many of the input came from a cache."""
+def _tokens(files: RecordingFiles) -> tuple[tuple[int, int] | None, int | None]:
+    """Returns (input, output), and the input tokens read from a cache."""
     try:
         usage = json_text.loads(files.read("message.json"))["usage"]
         cached = usage.get("cached_tokens")

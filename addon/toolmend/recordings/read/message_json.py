@@ -1,14 +1,12 @@
-"""message.json of a recording: the folded message of what the client got.
+"""message.json of a recording: the folded message that the client got.
 
     {"text": "I will look.", "reasoning": "", "refusal": "",
      "tool_calls": [{"index": 0, "id": "call_1", "type": "function", "name": "read", "arguments": "{…}", "complete": true}],
      "finish_reason": "tool_calls", "stop_sequence": null, "usage": {"input_tokens": 10, …}, "error": null, "ended": true}
 
-`choices` has the other choices, where there are some, in the same form; `omitted_characters` and `unread_bytes` stand there where
-something is missing.
+`choices` has further choices in the same form; `omitted_characters` and `unread_bytes` are set if something is missing.
 
-Rule of this file: it is made of the bytes that the recording keeps, and of nothing else. So what is masked there is masked here,
-and it can be made again.
+It is derived only from the bytes of the recording, so what is masked there is masked here, and the file can be made again.
 """
 
 from collections.abc import Generator, Iterator
@@ -20,21 +18,21 @@ from ...core.fold import Answer, Message
 from ...pipeline.event_reader import events_of
 
 MAX_READ = 64 * 1024 * 1024
-"""Bytes of a body that are read: the longest answers have 128,000 tokens, and an event of a stream takes some 250 bytes."""
+"""Bytes of a body that are decoded: the longest responses have 128,000 tokens, and an event of a stream takes some 250 bytes."""
 
 MAX_KEPT = 1024 * 1024
-"""Characters of a response that are kept: twice the longest answers. While the file is written there are four of each."""
+"""Characters of a response that are kept: twice the longest responses. Writing the file takes four bytes for each."""
 
 STEP = 8
-"""Events that are read in one step, after which the event loop gets its turn; deltas in a row may be one."""
+"""Events per step, after which the event loop gets its turn; consecutive deltas may be one."""
 
 BLOCK = 16 * 1024
-"""Bytes that are read at a time: some 60 deltas, as many as are read as one. Of 128 KB, a step took 5 ms."""
+"""Bytes read at once: some 60 deltas, as many as are decoded together. With 128 KB a step took 5 ms."""
 
 
 def message_of(api: str, body: IO[bytes], *, stream: bool) -> dict[str, Any] | None:
-    """What to write for a body; None where there is nothing in it that is understood."""
-    steps = reading(api, body, stream=stream)
+    """Returns the message of a body; None if nothing in it is understood."""
+    steps = folding(api, body, stream=stream)
     while True:
         try:
             next(steps)
@@ -42,8 +40,8 @@ def message_of(api: str, body: IO[bytes], *, stream: bool) -> dict[str, Any] | N
             return end.value  # type: ignore[no-any-return]
 
 
-def reading(api: str, body: IO[bytes], *, stream: bool) -> Generator[None, None, dict[str, Any] | None]:
-    """`message_of` in small steps: the body of a long answer takes seconds."""
+def folding(api: str, body: IO[bytes], *, stream: bool) -> Generator[None, None, dict[str, Any] | None]:
+    """`message_of` in small steps: a long response takes seconds."""
     answer, known = Answer(MAX_KEPT), False
     for count, event in enumerate(events_of(api, _blocks(body), stream=stream)):
         answer.feed(event)
@@ -90,6 +88,6 @@ def _message_object(message: Message) -> dict[str, Any]:
 
 
 def _counts(usage: Usage) -> dict[str, int]:
-    """The counts; of web searches only where there were some."""
+    """Returns the counts; of web searches only if there were some."""
     counts = asdict(usage)
     return counts if usage.searches else {name: count for name, count in counts.items() if name != "searches"}

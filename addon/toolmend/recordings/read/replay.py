@@ -1,4 +1,4 @@
-"""Recordings read back and played through the real pipeline. A recording is a regression test: see architecture.md, Recordings.
+"""Loads recordings and replays them through the real pipeline. A recording is a regression test: see architecture.md, Recordings.
 
 flows/<provider>/<case>/  meta.json  request.json  upstream.sse  upstream.idx  client.sse      (or upstream.json, client.json)
 """
@@ -30,20 +30,20 @@ _TEXTS = ("api", "host", "http_version", "method", "path", "recorded_at", "state
 _LISTS = ("ids", "request_headers", "response_headers", "rules")
 _KINDS: dict[str, type] = dict.fromkeys((*_TEXTS, "client_api", "fault", "model", "route"), str) | dict.fromkeys(_LISTS, list)
 _KINDS |= {"settings": dict, "status": int}
-_WORDS = {str: "text", list: "list", dict: "object", int: "number"}
-"""What meta.json holds, as far as it is read."""
+_WORDS = {str: "a text", list: "a list", dict: "an object", int: "a number"}
+"""The fields of meta.json that are used, and their types."""
 
 LONGEST = 1e12
-"""Milliseconds that a stream may have taken. What is longer can be shown by nothing, as what is no number."""
+"""Milliseconds that a stream may have taken; longer values are not sensible."""
 
 
 class RecordingError(ValueError):
-    """A folder that is no recording, or one that cannot be read."""
+    """A folder is not a recording, or cannot be read."""
 
 
 @value
 class Recording:
-    """One recorded exchange. `chunks` is the upstream's body as it arrived, at `times`, `client` what was sent for it."""
+    """One recorded exchange. `chunks`: the upstream's body as it arrived at `times`; `client`: what was sent for it."""
 
     folder: Path
     meta: dict[str, Any]
@@ -55,7 +55,7 @@ class Recording:
 
 
 def load(folder: Path) -> Recording:
-    """Reads a recording. Raises RecordingError with what is wrong and where."""
+    """Loads a recording. Raises RecordingError with the problem and its place."""
     try:
         meta = json.loads(read(folder / "meta.json"))
         request_file = folder / "request.json"
@@ -81,22 +81,22 @@ def _checked(recording: Recording) -> Recording:
 
 
 def _wrong(meta: Any, request: Any) -> str:
-    """What of a recording that somebody else may have written is of another kind than the recorder writes; or nothing."""
+    """Returns what is invalid in a recording, which may be foreign; empty if nothing is."""
     if not isinstance(meta, dict):
-        return "meta.json is no JSON object"
+        return "meta.json is not a JSON object"
     if meta.get("api") is None:
         return "meta.json: api is missing"
     other = [name for name, kind in _KINDS.items() if not isinstance(meta.get(name), kind | None)]
     if other:
-        return f"meta.json: {other[0]} is no {_WORDS[_KINDS[other[0]]]}"
-    return "" if request is None or isinstance(request, dict) else "request.json is no JSON object"
+        return f"meta.json: {other[0]} is not {_WORDS[_KINDS[other[0]]]}"
+    return "" if request is None or isinstance(request, dict) else "request.json is not a JSON object"
 
 
 def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
-    """The body in the chunks that its index tells, and their times; what the index does not cover is one chunk more.
+    """Yields the chunks of the body by its index, with their times; the rest is one more chunk.
 
-    A crash may leave an index that is torn, or ahead of the body; then it covers what it can. Each chunk begins where the one
-    before it ends: chunks that overlap would be many times as much as the body. Raises ValueError.
+    After a crash the index may be torn, or ahead of the body; it then covers what it can. Each chunk must begin where the one
+    before it ends: overlapping chunks would multiply the body. Raises ValueError.
     """
     end, time = 0, 0.0
     if index.exists():
@@ -110,7 +110,7 @@ def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
                 raise
             off, size, ms = row["off"], row["len"], row["t_ms"]
             if not (type(off) is type(size) is int and size >= 0 and abs(ms) < LONGEST):
-                raise ValueError("upstream.idx: a line tells no chunk")
+                raise ValueError("upstream.idx: a line is not a chunk")
             if off >= max(end, len(body)):
                 break
             if off != end:
@@ -122,15 +122,15 @@ def _chunks(body: bytes, index: Path) -> Iterator[tuple[bytes, float]]:
 
 
 def find(root: Path) -> list[Path]:
-    """The folders of all recordings below `root`, in order."""
+    """Returns the folders of all recordings below `root`, in order."""
     return sorted(path.parent for path in root.rglob("meta.json"))
 
 
 def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple[bytes, list[str]]:
-    """What the client gets today for a recorded upstream body, in its chunks or in others; and the rules that fired.
+    """Returns what the client gets today for a recorded upstream body, in its chunks or in others, and the rules that fired.
 
-    Time passes as it was recorded: it is that of the last byte so far. Raises RecordingError where the mending fails: the
-    client would get what came, and nobody would notice.
+    Time passes as recorded: it is that of the last byte so far. Raises RecordingError if the mending fails: the client would get
+    the upstream's bytes, and the failure would go unnoticed.
     """
     client, pipeline = _played(recording, chunks)
     if pipeline and pipeline.error:
@@ -139,7 +139,7 @@ def replay(recording: Recording, chunks: Sequence[bytes] | None = None) -> tuple
 
 
 def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes, Pipeline | None]:
-    """The client's bytes, and what made them; None where no pipeline was at work: an error, or what is not read."""
+    """Returns the client's bytes and their pipeline; None if there was no pipeline: an error, or an undecoded body."""
     meta = recording.meta
     source, target = meta["api"], meta.get("client_api") or meta["api"]
     status, whole = meta.get("status") or 200, b"".join(recording.chunks if chunks is None else chunks)
@@ -148,7 +148,7 @@ def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes
     if meta.get("fault"):
         return write_error(Fault(502, meta["fault"]), target, _ids(meta)())[1], None
     if meta.get("route") and (status >= 400 or (not recording.stream and is_error(whole))):
-        now = datetime.fromtimestamp(0, UTC)  # it shows in headers alone
+        now = datetime.fromtimestamp(0, UTC)  # only used in headers
         return translate_error(status, (), whole, source, target, now=now, new_id=_ids(meta)())[2], None
     if source not in APIS or status >= 300:
         return whole, None
@@ -168,12 +168,12 @@ def _played(recording: Recording, chunks: Sequence[bytes] | None) -> tuple[bytes
 
 
 def ended(recording: Recording) -> bool:
-    """Whether the client was there at the end of a stream: one that left, or was recorded no further, got nothing of it."""
+    """Whether the client received the end of a stream; one that disconnected, or was not recorded to the end, did not."""
     return recording.meta.get("state") not in ("client_closed", "partial", *NO_ANSWER)
 
 
 class Clock:
-    """The time of a replay, in seconds: that of the last of the bytes `fed` so far."""
+    """The time of a replay in seconds: that of the last of the bytes `fed` so far."""
 
     def __init__(self, recording: Recording) -> None:
         self.fed = 0
@@ -187,16 +187,16 @@ class Clock:
 def pipeline_of(
     recording: Recording, clock: Callable[[], float], *, watch: Callable[[str], None] = lambda _: None
 ) -> Pipeline:
-    """The pipeline that a recording went through, as it is today; `watch` is told each rule that fires. Raises RecordingError."""
+    """Returns today's pipeline for a recording; `watch` is called with each rule that fires. Raises RecordingError."""
     meta = recording.meta
     settings = meta.get("settings", {})
     target = meta.get("client_api") or meta["api"]
     if target not in APIS:
-        raise RecordingError(f"{on_one_line(recording.folder)}: meta.json: there is no API {target!r}")
+        raise RecordingError(f"{on_one_line(recording.folder)}: meta.json: no such API: {target!r}")
     try:
-        given = parse({name: text for name, text in settings.items() if name != "config"})  # no other file is read
+        given = parse({name: text for name, text in settings.items() if name != "config"})  # reads no other file
         asked = _asked(recording, meta["api"], target)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:  # of another version, or written by somebody else
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # of another version, or foreign
         raise RecordingError(f"{on_one_line(recording.folder)}: meta.json: {error}") from None
     return (DryRunPipeline if given.mode == "observe" else Pipeline)(
         settings=given,
@@ -211,7 +211,7 @@ def pipeline_of(
 
 
 def own_names(meta: Mapping[str, Any]) -> frozenset[str]:
-    """The user's own dialects that a recording was read with."""
+    """Returns the names of the user's own dialects in a recording."""
     try:
         return frozenset(row["name"] for row in json.loads(meta.get("settings", {}).get("own_dialects", "[]")))
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -219,17 +219,17 @@ def own_names(meta: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _ids(meta: Mapping[str, Any]) -> Callable[[], str]:
-    """The recorded ids, and new ones when these are used up."""
+    """Returns a function that returns the recorded ids, and then new ones."""
     ids = iter(meta.get("ids", ()))
     return lambda: next(ids, None) or new_call_id()
 
 
 def _asked(recording: Recording, source: str, target: str) -> dict[str, Any]:
-    """What the pipeline was told of the request, as addon.py did; a translation is made once more."""
+    """Returns the pipeline's arguments about the request, as in addon.py; a translation is repeated."""
     request = recording.request if recording.request is not None else {}
     settings = recording.meta.get("settings", {})
     host = settings.get("upstream") or recording.meta.get("host", "")
-    if recording.meta.get("model") and not recording.meta.get("route"):  # where it stood in the path alone
+    if recording.meta.get("model") and not recording.meta.get("route"):  # the model was only in the path
         request = {"model": recording.meta["model"], **request}
     asked: dict[str, Any] = {"request": request, "source": source, "target": target, "host": host}
     if recording.meta.get("route") or settings.get("template"):
@@ -249,6 +249,6 @@ def _asked(recording: Recording, source: str, target: str) -> dict[str, Any]:
 
 
 def _facts(text: str) -> dict[str, Any]:
-    """The user's facts of the upstream, as the recording has them."""
+    """Returns the user's facts about the upstream, as recorded."""
     given = json.loads(text)
     return {name: checked(name, value) for name, value in given.items() if name in SETTABLE}

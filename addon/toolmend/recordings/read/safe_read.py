@@ -1,10 +1,10 @@
-"""The files of a recording, as they are read: in one that somebody else made may be a pipe, or a link to what is only yours.
+"""Reads the files of a recording safely: a foreign one may contain a pipe, or a link to a private file.
 
-    read(folder / "meta.json")      all of it            read(path, tail=256)      no more than the end of it
+    read(folder / "meta.json")      all of it            read(path, tail=256)      only the end
     opened(path).read(4096)         piece by piece
 
-Rule of this file: whatever stands there, it is read at once, or an OSError says why it is not. A link is not followed: what it
-leads to would go into a page, an export or a fixture, and with these to others.
+It never blocks: the file is read at once, or OSError is raised. A link is not followed: its target would be included in a page,
+an export or a fixture, and passed on with these.
 """
 
 import os
@@ -19,18 +19,18 @@ for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"):  # the last is all that W
 
 
 def opened(path: Path | str) -> IO[bytes]:
-    """A file, to be read. Raises OSError."""
+    """Opens a file for reading. Raises OSError."""
     return open(path, "rb", buffering=0, opener=_opened)
 
 
 def read(path: Path | str, tail: int = 0) -> bytes:
-    """A file, or the last bytes of it. Raises OSError."""
+    """Returns a file, or the last bytes of it. Raises OSError."""
     with opened(path) as file:
         try:
             if tail:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - tail))
             return file.read(tail or -1)
-        except MemoryError:  # of one with holes, that says it has terabytes
+        except MemoryError:  # a sparse file may claim terabytes
             raise OSError(EFBIG, os.strerror(EFBIG), str(path)) from None
 
 
@@ -39,9 +39,9 @@ def _opened(path: str, _: int) -> int:
         number = os.open(path, _FLAGS)
     except OSError as error:
         if error.errno == ELOOP:
-            raise OSError(ELOOP, "it is a link, and not followed", str(path)) from None
+            raise OSError(ELOOP, "it is a link, which is not followed", str(path)) from None
         raise
     if not S_ISREG(os.fstat(number).st_mode):
         os.close(number)
-        raise OSError(EINVAL, "it is no file", str(path))
+        raise OSError(EINVAL, "it is not a file", str(path))
     return number

@@ -1,14 +1,13 @@
-"""Recordings that lie in a store, at an fsspec URL: listed, found, and fetched where their bytes are needed.
+"""Recordings in a store at an fsspec URL: listed, found, and fetched when their bytes are needed.
 
-    store = Store(url, into)          `into`: a folder for what is fetched
-    store.entries()                   newest first: one listing, then the small files of each, many at a time
-    store.find("last")                as library.py finds one in a folder, reading as little as can be
+    store = Store(url, into)          `into`: a folder for fetched files
+    store.entries()                   newest first: one listing, then the small files of each, many in parallel
+    store.find("last")                as library.py does in a folder, with few reads
     store.fetch([entry, ..])          its files, in `entry.folder`
 
-What has a meta.json is whole: the spool puts it there last.
+A recording with a meta.json is complete: the spool uploads that last.
 
-Rule of this file: it reads, and changes nothing in the store. A name in a store is anybody's: it is looked at before it becomes a
-path, and what is too large for a meta.json is not read.
+It only reads. A name in a store is untrusted: it is checked before it becomes a path, and an oversized meta.json is not read.
 """
 
 import os
@@ -27,20 +26,20 @@ from ..write.pruning import time_of
 from .library import MAX_SMALL, Entry, entry_of, newest_first, only
 
 AT_ONCE = 16
-"""Files that are read at the same time: a store answers each in some hundredths of a second."""
+"""Files read in parallel: a store takes some hundredths of a second for each."""
 
-MAX_TOLD = 300
-"""Characters of what a store says of a failure."""
+MAX_ERROR = 300
+"""Characters of a store's error message."""
 
 SLACK = timedelta(minutes=1)
-"""Between the time in a recording's name and the one in it."""
+"""Between the time in a recording's name and the one in its meta.json."""
 
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _FOLDER = re.compile(r"(?!\.\.?$)[^/\\\0]{1,200}")
 
 
 type Watch = Callable[[Iterator[Entry], int], Iterable[Entry]]
-"""Is told what is read, and how many there are."""
+"""Called with the recordings being read and their number; passes them on."""
 
 
 class StoreError(OSError):
@@ -48,7 +47,7 @@ class StoreError(OSError):
 
 
 def filesystem(url: StoreUrl) -> tuple[Any, str]:
-    """The store, and the path of the URL in it. No network is asked. Raises what the store's driver raises."""
+    """Returns the store, and the URL's path in it, without network access. Raises the exceptions of the store's driver."""
     from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # noqa: PLC0415  an extra, and slow
 
     fs, root = url_to_fs(url.url)
@@ -56,63 +55,63 @@ def filesystem(url: StoreUrl) -> tuple[Any, str]:
 
 
 def why(error: BaseException) -> str:
-    """What a store's failure says, in a line and without a credential."""
+    """Returns a store's error on one line, without credentials."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     secrets = [value for name, value in os.environ.items() if len(value) >= 8 and is_credential(name)]
-    text = " ".join(Redactor(secrets).text(str(error)).split())[:MAX_TOLD]
+    text = " ".join(Redactor(secrets).text(str(error)).split())[:MAX_ERROR]
     kind = type(error).__name__
     return "".join(char if char.isprintable() else "?" for char in (f"{kind}: {text}" if text else kind))
 
 
 class Store:
-    """What lies at a URL. All may raise StoreError."""
+    """The recordings at a URL. All methods may raise StoreError."""
 
     def __init__(self, url: StoreUrl, into: Path) -> None:
         self.url, self._into = url, into
-        self._sizes: dict[str, dict[str, int]] | None = None  # of each recording's files, by its path below the URL
+        self._sizes: dict[str, dict[str, int]] | None = None  # file sizes by the recording's path below the URL
         try:
             self._fs, self._root = filesystem(url)
         except Exception as error:
             raise self._error(error) from None
 
     def entries(self, since: datetime | None = None, watch: Watch = lambda found, _: found) -> list[Entry]:
-        """The recordings, newest first. `since`: those that their names tell to be older are left out, unread."""
+        """Returns the recordings, newest first. `since`: older ones, by their names, are skipped unread."""
         earliest = (since - SLACK).astimezone(UTC) if since else None
         paths = [path for path in self._listed() if not (earliest and (at := _time(path)) and at < earliest)]
         return newest_first(watch(self._read(paths), len(paths)))
 
     def find(self, word: str) -> Entry:
-        """`last`, a name or the beginning of one, a request's id. Raises NotFound."""
+        """Returns the recording for `last`, a name or its beginning, or a request's id. Raises NotFound."""
         names = {path: self._folder(path).name for path in self._listed()}
         if word == "last" and names:
             return newest_first(self._read(_newest(names)))[0]
         fitting = [path for path, name in names.items() if name == word]
         fitting = fitting or [path for path, name in names.items() if name.startswith(word)]
         if not fitting:
-            asked = self._read([path for path, name in names.items() if f"-{word[:8].lower()}" in name])
-            return only(word, [one for one in asked if one.flow_id == word], str(self.url))
+            candidates = self._read([path for path, name in names.items() if f"-{word[:8].lower()}" in name])
+            return only(word, [entry for entry in candidates if entry.flow_id == word], str(self.url))
         if len(fitting) == 1:
             return self._entry(fitting[0])
         return only(word, [Entry(self._folder(path)) for path in fitting], str(self.url))
 
     def fetch(self, found: Iterable[Entry]) -> Iterator[Entry]:
-        """Each, as soon as its files are in its folder."""
+        """Yields each entry as soon as its files are in its folder."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             yield from pool.map(self._fetch, found)
 
-    def _fetch(self, one: Entry) -> Entry:
-        path = one.url.removeprefix(self.url.url).lstrip("/")
-        one.folder.mkdir(0o700, parents=True, exist_ok=True)
+    def _fetch(self, entry: Entry) -> Entry:
+        path = entry.url.removeprefix(self.url.url).lstrip("/")
+        entry.folder.mkdir(0o700, parents=True, exist_ok=True)
         try:
             for name in self._listed()[path]:
-                self._fs.get_file(self._object(path, name), str(one.folder / name))
+                self._fs.get_file(self._object(path, name), str(entry.folder / name))
         except Exception as error:
             raise self._error(error) from None
-        return one
+        return entry
 
     def _listed(self) -> Mapping[str, Mapping[str, int]]:
-        """The sizes of the files of each recording, by its path below the URL."""
+        """Returns the file sizes of each recording, by its path below the URL."""
         if self._sizes is None:
             try:
                 self._fs.invalidate_cache()
@@ -123,7 +122,7 @@ class Store:
         return self._sizes
 
     def _read(self, paths: Sequence[str]) -> Iterator[Entry]:
-        """In the order of the paths."""
+        """Yields the entries in the order of the paths."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             yield from pool.map(self._entry, paths)
 
@@ -142,7 +141,7 @@ class Store:
 
 
 class _Objects:
-    """The files of a recording in a store, by their sizes."""
+    """The files of a recording in a store."""
 
     def __init__(self, fs: Any, path: str, sizes: Mapping[str, int]) -> None:
         self._fs, self._path, self._sizes = fs, path, sizes
@@ -166,13 +165,13 @@ class _Objects:
             data: bytes = self._fs.cat_file(f"{self._path}/{name}", start=max(0, size - tail) if tail else 0, end=size)
         except OSError:
             raise
-        except Exception as error:  # a driver's own kinds
+        except Exception as error:  # exceptions of the driver
             raise OSError(why(error)) from None
         return data
 
 
 def _recordings(root: str, found: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """What has a meta.json, of all files below a path."""
+    """Returns the recordings among all files below a path: the folders with a meta.json."""
     folders: dict[str, dict[str, int]] = {}
     for path, about in found.items():
         if path.startswith(f"{root}/"):
@@ -183,13 +182,13 @@ def _recordings(root: str, found: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 
 
 def _newest(paths: Iterable[str]) -> list[str]:
-    """Those among which the newest is: names that the recorder gave tell the second, others tell nothing."""
+    """Returns the paths that may be the newest: the recorder's names contain the second, other names do not."""
     times = {path: _time(path) for path in paths}
     latest = max((at for at in times.values() if at), default=None)
     return [path for path, at in times.items() if at in (None, latest)]
 
 
 def _time(path: str) -> datetime | None:
-    """When a recording was made, by the place that the recorder gives it: <day>/<time>-<provider>-<id>."""
+    """Returns when a recording was made, by the recorder's path: <day>/<time>-<provider>-<id>."""
     day, _, name = path.rpartition("/")
     return time_of(day.rpartition("/")[2], name)

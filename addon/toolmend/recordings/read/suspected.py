@@ -1,4 +1,4 @@
-"""What a recording says of its suspects, and what would mend them."""
+"""The suspects of a recording, and the setting that would mend each."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -9,7 +9,7 @@ from .library import Entry
 
 
 def remedy_of(suspect: Mapping[str, str], entry: Entry) -> str:
-    """The setting that would mend a suspect of a recording; nothing where another version wrote it."""
+    """Returns the setting that would mend a suspect of a recording; empty for one of another version."""
     kind = suspect.get("kind", "")
     if kind not in WHY:
         return ""

@@ -1,9 +1,9 @@
-"""A recording played once more, event by event: what came, what went out for it, and which rules were at work.
+r"""A recording replayed event by event: what arrived, what was sent for it, and which rules fired.
 
     Step(raw=b'data: {"…":"<|tool_call_beg"}\\n\\n', sent=b"", rules=(), time=0.31)
     Step(raw=b'data: {"…":"in|>functions.re"}\\n\\n', sent=b"", rules=("kimi_k2",), time=0.33)
 
-Rule of this file: it is the pipeline of today, with the recorded request and settings; what it says is what a replay does.
+It uses today's pipeline with the recorded request and settings, like a replay.
 """
 
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ from .replay import Clock, Recording, ended, pipeline_of
 
 @value
 class Step:
-    """An event of the upstream (the last step may have none) and the bytes the client got for it; `time` in seconds.
+    """An upstream event (the last step may have none) and the bytes sent for it; `time` in seconds.
 
-    `rules` are those that fired while it was read, each once.
+    `rules`: those that fired for it, each once.
     """
 
     raw: bytes
@@ -28,12 +28,12 @@ class Step:
 
     @property
     def touched(self) -> bool:
-        """Whether the client got something else."""
+        """Whether the client got other bytes."""
         return self.raw != self.sent
 
 
 def steps(recording: Recording) -> Iterator[Step]:
-    """The steps of a recorded stream; a whole response, or a stream for a client that asked for none, is one step."""
+    """Yields the steps of a recorded stream; a whole response, or a stream for a client that asked for none, is one step."""
     fired: list[str] = []
     clock = Clock(recording)
     pipeline = pipeline_of(recording, clock, watch=fired.append)

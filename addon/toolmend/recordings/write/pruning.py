@@ -1,10 +1,10 @@
-"""The recordings that lie in a folder, and their removal: retention.py says which go.
+"""Finds and removes recordings in a folder; retention.py decides which.
 
-    stored(root)                      what the recorder made there         remove(folder)     one of them
-    Sweeper(root, log).run(keep, ..)  what its writer thread does between two writes, a few steps at a time
+    stored(root)                      the recorder's recordings          remove(folder)     one of them
+    Sweeper(root, log).run(keep, ..)  called by the writer thread between two writes, a few steps at a time
 
-Rule of this file: nothing is touched but what has the place and the name that the recorder gives, <day>/<time>-<provider>-<id>
-below the root: so a fixture beside it, in <provider>/<case>, is never seen. No link is followed below the root.
+Only folders with the recorder's path, <day>/<time>-<provider>-<id> below the root, are touched; a fixture next to them, in
+<provider>/<case>, never is. No link below the root is followed.
 """
 
 import os
@@ -22,32 +22,33 @@ from ..read.library import PINNED, UNFINISHED
 from ..read.safe_read import read
 
 OPEN = 3600.0
-"""Seconds without a change after which no process writes what is not finished: no connection is silent for longer."""
+"""Seconds without a change after which an unfinished recording has no writer: no connection is silent for longer."""
 
 EVERY = 60.0
-"""Seconds between two looks at all that lies there: a thousand recordings take some hundredths of one."""
+"""Seconds between two scans of the folder: a thousand recordings take some hundredths of a second."""
 
 SHARE = 4
-"""Sooner than that, when this part of what may stay has been written anew."""
+"""A scan is done sooner if this fraction of the size limit was written since."""
 
 AT_LEAST, FOR_EACH = 8, 2
-"""Steps each time, however much there is to write, and so many more for each recording that came since: else what is written
-every few seconds, forty at a time, would never go. In each a recording goes, or LOOKS are looked at: a millisecond or two."""
+"""Minimum steps each time, under any load, and further steps per new recording; otherwise nothing would be removed while forty
+recordings are written every few seconds. A step removes a recording, or checks LOOKS of them: a millisecond or two.
+"""
 
 LOOKS = 16
-"""To remove one takes as long."""
+"""Recordings checked per step: removing one takes as long."""
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NAME = re.compile(r"(\d{6})-[a-z0-9._-]+-[a-z0-9._-]+", re.ASCII)
 
 
 def stored(root: Path, mine: Collection[Path] = ()) -> list[Stored]:
-    """The recordings below `root`. Held are those that are pinned, those open in this process (`mine`) or in another one."""
-    return [one for path in recordings_in(root) if (one := _looked_at(path, mine))]
+    """Returns the recordings below `root`. Held are the pinned ones, and those open in this process (`mine`) or another one."""
+    return [found for path in recordings_in(root) if (found := _checked(path, mine))]
 
 
-def _looked_at(path: Path, mine: Collection[Path]) -> Stored | None:
-    """None for what is no recording, or is gone meanwhile."""
+def _checked(path: Path, mine: Collection[Path]) -> Stored | None:
+    """Returns None for a folder that is not a recording, or was removed meanwhile."""
     at = time_of(path.parent.name, path.name)
     try:
         with os.scandir(path) as files:
@@ -62,14 +63,14 @@ def _looked_at(path: Path, mine: Collection[Path]) -> Stored | None:
 
 
 def recordings_in(root: Path) -> Iterator[Path]:
-    """The folders that the recorder made below `root`."""
+    """Yields the recorder's folders below `root`."""
     for day in _folders(root, _DAY):
         for folder in _folders(day.path, _NAME):
             yield Path(folder.path)
 
 
 def time_of(day: str, name: str) -> datetime | None:
-    """When a recording was made, by the place and the name that the recorder gives; None for what has others."""
+    """Returns when a recording was made, by the recorder's path; None for other paths."""
     if not (_DAY.fullmatch(day) and _NAME.fullmatch(name)):
         return None
     try:
@@ -79,9 +80,9 @@ def time_of(day: str, name: str) -> datetime | None:
 
 
 def remove(folder: Path, *, day: bool = True) -> None:
-    """Removes a recording, and its day if it has no others: who is not the recorder's thread leaves the day to it.
+    """Removes a recording, and its day if that becomes empty; only the recorder's thread removes days.
 
-    Its meta.json goes first: what is gone by half is in no list, but still found by `stored`.
+    meta.json is removed first: a half-removed recording is in no list, but `stored` still finds it.
     """
     with suppress(FileNotFoundError):  # another process was faster
         (folder / "meta.json").unlink(missing_ok=True)
@@ -92,26 +93,31 @@ def remove(folder: Path, *, day: bool = True) -> None:
 
 
 class Sweeper:
-    """Keeps a folder within limits, some steps at a time. Nothing is raised: `log` gets a sentence, once."""
+    """Keeps a folder within limits, a few steps at a time. Never raises: `log` gets a sentence, once."""
 
     def __init__(self, root: Path, log: Callable[[str], None]) -> None:
         self._root, self._log = root, log
-        self._next = 0.0  # when to look again
-        self._written = 0  # when it looked
-        self._came = 0  # when it did some steps
-        self._steps: Iterator[None] | None = None  # what is left to do
-        self._said = False
+        self._next = 0.0  # time of the next scan
+        self._written = 0  # bytes written at the last scan
+        self._came = 0  # recordings at the last run
+        self._steps: Iterator[None] | None = None  # the remaining steps
+        self._logged = False
 
     def run(
         self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool], written: int = 0, came: int = 0
     ) -> Iterator[None]:
-        """Some steps, and more while there is nothing better to do; the rest are taken the next time.
+        """Does some steps, and more while `idle`; the rest is done the next time.
 
-        `mine`: open recordings; `written`: bytes, `came`: recordings, ever.
+        Args:
+            keep: The limits.
+            mine: Recordings open in this process.
+            idle: Whether nothing waits to be written.
+            written: Bytes written in total.
+            came: Recordings in total.
         """
         now = time.monotonic()
-        much = keep.size is not None and written - self._written > keep.size // SHARE
-        if self._steps is None and (now >= self._next or much) and keep != Keep():
+        grown = keep.size is not None and written - self._written > keep.size // SHARE
+        if self._steps is None and (now >= self._next or grown) and keep != Keep():
             self._next, self._written = now + EVERY, written
             self._steps = self._sweep(keep, mine)
         least = AT_LEAST + FOR_EACH * (came - self._came)
@@ -130,21 +136,21 @@ class Sweeper:
 
     def _sweep(self, keep: Keep, mine: Collection[Path]) -> Iterator[None]:
         found = []
-        for many, path in enumerate(recordings_in(self._root), 1):
-            if one := _looked_at(path, mine):
-                found.append(one)
-            if many % LOOKS == 0:
+        for count, path in enumerate(recordings_in(self._root), 1):
+            if recording := _checked(path, mine):
+                found.append(recording)
+            if count % LOOKS == 0:
                 yield
-        for one in expired(found, keep, datetime.now(UTC)):
+        for recording in expired(found, keep, datetime.now(UTC)):
             try:
-                remove(one.folder)
-            except Exception as error:  # others may go
+                remove(recording.folder)
+            except Exception as error:  # continue with the others
                 self._log_once(error)
             yield
 
     def _log_once(self, error: Exception) -> None:
-        if not self._said:
-            self._said = True
+        if not self._logged:
+            self._logged = True
             reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
             with suppress(Exception):
                 self._log(f"old recordings stay: {reason}: {self._root}")
@@ -159,7 +165,7 @@ def _folders(path: str | Path, name: re.Pattern[str]) -> list[os.DirEntry[str]]:
 
 
 def _is_open(folder: Path) -> bool:
-    """Whether it says that it is not finished, or does not say anything yet."""
+    """Whether its meta.json says that it is unfinished, or is missing."""
     try:
         return json_text.loads(read(folder / "meta.json"))["state"] in UNFINISHED
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,10 +1,10 @@
-"""The texts of a recorded file, as somebody reads them: each by the place where it stands, and in a stream joined.
+"""The texts of a recorded file by their paths, joined as a client joins them.
 
     data: {"choices":[{"index":0,"delta":{"content":"Your key is s"}}]}
     data: {"choices":[{"index":0,"delta":{"content":"k-AB"}}]}       →   choices.0.delta.content: Your key is sk-AB (lines 1, 3)
 
-Rule of this file: strings that a client joins are joined, those at the same names, indices and ranks, as echo_mask.py has it; all
-others stand alone, and what Bedrock has in base64 is read. Names of members that may be more than a name are texts, too.
+Strings at the same names, indices and ranks are joined as in echo_mask.py; all others stand alone. Bedrock's base64 is decoded.
+Unusual names of members are texts, too.
 """
 
 import re
@@ -21,10 +21,10 @@ from ...core.fastclass import mutable
 from ...secrets.echo_mask import NEVER_JOINED, RANKED, SAME_TEXT
 
 A_NAME = "(a name)"
-"""The last part of the path of a text that is the name of a member."""
+"""The last part of the path of a text that is a member's name."""
 
-_SAID = re.compile(r"[A-Za-z_-]{1,40}")
-"""Names of members that are told; others may be a secret themselves."""
+_SHOWN = re.compile(r"[A-Za-z_-]{1,40}")
+"""Names of members that are shown in paths; others may be a secret themselves."""
 
 _ALONE = {name.decode() for name in NEVER_JOINED} | {A_NAME}
 _SAME = {name.decode(): other.decode() for name, other in SAME_TEXT.items()}
@@ -32,21 +32,21 @@ _SAME = {name.decode(): other.decode() for name, other in SAME_TEXT.items()}
 
 @mutable
 class RecordedText:
-    """What stands at one place: of each piece the text, and its line; 0 in a file that is one JSON value."""
+    """The text at one path: of each piece the text and its line; 0 in a file of one JSON value."""
 
     pieces: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     _ends: list[int] = field(default_factory=list, repr=False, compare=False)
 
     def line_at(self, offset: int) -> int:
-        """The line where a character of the joined text stands."""
+        """Returns the line of a character of the joined text."""
         if len(self._ends) != len(self.pieces):
             self._ends = list(accumulate(map(len, self.pieces)))
         return self.lines[min(bisect_right(self._ends, offset), len(self._ends) - 1)]
 
 
 def texts_of(name: str, data: bytes) -> dict[str, RecordedText]:
-    """The texts of a file, by their paths; what is no JSON has the path ""."""
+    """Returns the texts of a file by their paths; what is not JSON has the path ""."""
     texts: dict[str, RecordedText] = {}
     for path, piece, line in _stream(data) if name.endswith(".sse") else _document(data):
         text = texts.setdefault(path, RecordedText())
@@ -56,7 +56,7 @@ def texts_of(name: str, data: bytes) -> dict[str, RecordedText]:
 
 
 def last_name(path: str) -> str:
-    """The name of the member that a text is the value of, or stands in a list of."""
+    """Returns the name of the member whose value, or list, contains the text."""
     return path.rpartition(".")[2].partition("[")[0]
 
 
@@ -85,7 +85,7 @@ def _stream(data: bytes) -> Iterator[tuple[str, str, int]]:
 
 
 def _strings(value: Any, *, joined: bool) -> Iterator[tuple[str, str]]:
-    """The strings of a JSON value with their paths; `joined`: those that a client joins have the same path, by their index."""
+    """Yields the strings of a JSON value with their paths; `joined`: those that a client joins share a path, by their index."""
     rest: list[tuple[str, Any]] = [("", value)]
     while rest:
         path, item = rest.pop()
@@ -98,12 +98,12 @@ def _strings(value: Any, *, joined: bool) -> Iterator[tuple[str, str]]:
                     path = ".".join((*filter(None, [path]), *(str(n) for n in indices if isinstance(n, int))))
                 for name, inner in reversed(item.items()):
                     known: str = (joined and _SAME.get(name)) or name
-                    said = known if _SAID.fullmatch(known) else A_NAME
-                    rest.append((f"{path}.{said}".removeprefix("."), inner))
+                    shown = known if _SHOWN.fullmatch(known) else A_NAME
+                    rest.append((f"{path}.{shown}".removeprefix("."), inner))
                     if name == "bytes" and joined and isinstance(inner, str):
                         rest.append((path, _within(inner)))
-                    if said == A_NAME:
-                        rest.append((f"{path}.{said}".removeprefix("."), name))
+                    if shown == A_NAME:
+                        rest.append((f"{path}.{shown}".removeprefix("."), name))
             case list():
                 ranked = last_name(path) == RANKED.decode()
                 for n, inner in reversed([*enumerate(item)]):
@@ -111,7 +111,7 @@ def _strings(value: Any, *, joined: bool) -> Iterator[tuple[str, str]]:
 
 
 def _within(text: str) -> Any:
-    """The JSON that a message of Bedrock's has in base64; None where there is none."""
+    """Returns the base64 JSON of a Bedrock message; None if it is not that."""
     try:
         return json_text.loads(b64decode(text, validate=True))
     except (ValueError, RecursionError):

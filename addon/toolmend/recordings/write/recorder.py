@@ -278,11 +278,11 @@ class Recorder:
         folder, rest, seal = self._ends[0]
         more = False
 
-        def go_on() -> None:
+        def step() -> None:
             nonlocal more
             more = next(rest, _OVER) is None
 
-        self._attempt(folder, go_on)
+        self._attempt(folder, step)
         if more:
             return
         self._attempt(folder, seal)
@@ -391,10 +391,10 @@ class LiveRecording:
         """Bytes are missing from here on: the recording stays "partial", however the exchange ends."""
         self._recorder.put(self._folder, self._folder.cut)
 
-    def said(self, data: bytes, t_ms: float) -> None:
-        """A message of the client's besides its request (WebSocket), `t_ms` milliseconds after the request."""
+    def client_message(self, data: bytes, t_ms: float) -> None:
+        """A message of the client besides its request (WebSocket), `t_ms` milliseconds after the request."""
         if not self._finished:
-            self._recorder.put(self._folder, partial(self._folder.said, data, t_ms), len(data))
+            self._recorder.put(self._folder, partial(self._folder.client_message, data, t_ms), len(data))
 
     def finish(self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> None:
         """Ends the recording. Only the first call counts.

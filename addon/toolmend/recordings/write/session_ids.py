@@ -1,16 +1,16 @@
-"""Which session of an agent a request is of, and which of its subagents sent it: told by the ids that agents send.
+"""Which session and subagent of an agent sent a request, by the ids that agents send.
 
-    told(headers, request)       {"id": "0b0e7f2c-…", "agent": "a1b2", "turn": "…", "from": "x-claude-code-session-id"}
-    kept(of, key)                the same, as meta.json has it: each id as a keyed hash
+    session_of(headers, request)      {"id": "0b0e7f2c-…", "agent": "a1b2", "turn": "…", "from": "x-claude-code-session-id"}
+    kept(of, key)                     the same for meta.json: each id as a keyed hash
 
-    id      the session; all requests of one launch have the same
-    agent   the subagent that sent it; the main agent has none
-    parent  the subagent that started that one, where it was not the main agent
-    turn    what the user asked last, with all that the agent did for it
-    name    what the agent calls the subagent            kind    what the request is for, where it is not the conversation
+    id      the session, common to all requests of one launch
+    agent   the subagent that sent it; missing for the main agent
+    parent  the subagent that started that one, unless it was the main agent
+    turn    the user's last input, with all that the agent did for it
+    name    the agent's name of the subagent            kind    the purpose of the request, if it is not the conversation
 
-Rule of this file: it is a table. Ids are compared and never shown: equal ones stay equal, and nothing of them can be read. The
-key is the user's, and lies beside the recordings' folder, not in it.
+Data: a table of places. Ids are only compared, never shown: as hashes, equal ones stay equal. The key is the user's, and is
+stored outside of the recordings' folder.
 """
 
 import hmac
@@ -28,16 +28,16 @@ from ..read import safe_read
 from . import safe_write
 
 SIZE = 12
-"""Bytes of a hash that are kept."""
+"""Bytes kept of a hash."""
 
 LONGEST = 512
-"""Characters of an id. What is longer is none."""
+"""Characters of an id; a longer value is not one."""
 
 KEY, KEY_SIZE = "session-key", 32
-"""The file of the key in the data folder, and its bytes."""
+"""The key's file in the data folder, and its bytes."""
 
 type Place = tuple[str, ...]
-"""Where an id stands: a header's name, or the names of the body's members, each in the one before; a text between is JSON."""
+"""The place of an id: a header's name, or a path of member names in the body; a string on the path is parsed as JSON."""
 
 HEADER, BODY = "header", "body"
 _CODEX = (HEADER, "x-codex-turn-metadata"), (BODY, "client_metadata", "x-codex-turn-metadata"), (BODY, "client_metadata")
@@ -63,36 +63,36 @@ PLACES: Mapping[str, tuple[Place, ...]] = {
     "name": _codex("agent_name"),
     "kind": _codex("request_kind"),
 }
-"""Where each is looked for; the first place that has one counts."""
+"""Where each is looked for; the first place with a value counts."""
 
 WORDS = frozenset({"name", "kind", "from"})
-"""What is no id, and can be read."""
+"""Values that are not ids and stay readable."""
 
 ROOT = "/root"
-"""What Codex calls the main agent."""
+"""Codex's name of the main agent."""
 
 _SESSION = re.compile(r"(?:.*session_)?([0-9a-fA-F-]{36})|session_.+", re.DOTALL)
-"""A cache key that is a session's; others are shared by all that a program asks."""
+"""A cache key that belongs to a session; others are shared by all requests of a program."""
 
 _WORD = re.compile(r"[\w/ .:-]{1,60}")
 
 
 def session_of(headers: Iterable[tuple[str, str]], request: Mapping[str, Any] | None) -> dict[str, str]:
-    """What a request says of its session, as it says it; empty where it says nothing."""
-    names = {name.lower(): value for name, value in headers}
+    """Returns what a request contains about its session, unhashed; empty if nothing."""
+    by_name = {name.lower(): value for name, value in headers}
     found: dict[str, str] = {}
-    for what, places in PLACES.items():
+    for name, places in PLACES.items():
         for place in places:
-            text = _at(names if place[0] == HEADER else request, place[1:])
+            text = _at(by_name if place[0] == HEADER else request, place[1:])
             if text and not (place[-1] == "prompt_cache_key" and not _SESSION.fullmatch(text)):
-                found[what] = text
-                found |= {"from": place[-1] if place[0] == BODY else place[1]} if what == "id" else {}
+                found[name] = text
+                found |= {"from": place[-1] if place[0] == BODY else place[1]} if name == "id" else {}
                 break
     if "id" not in found:
         return {}
-    if found.get("name") == ROOT or found.get("agent") == found["id"]:  # Codex calls the main agent's thread so
+    if found.get("name") == ROOT or found.get("agent") == found["id"]:  # the main agent's thread in Codex
         found.pop("agent", None)
-    return {what: text for what, text in found.items() if what not in WORDS or _WORD.fullmatch(text)}
+    return {name: text for name, text in found.items() if name not in WORDS or _WORD.fullmatch(text)}
 
 
 def _at(value: Any, names: Place) -> str:
@@ -107,18 +107,18 @@ def _at(value: Any, names: Place) -> str:
 
 
 def kept(of: Mapping[str, str], key: bytes) -> dict[str, str]:
-    """As meta.json has it."""
-    return {what: text if what in WORDS else keyed(text, key) for what, text in of.items()}
+    """Returns a session for meta.json."""
+    return {name: text if name in WORDS else keyed(text, key) for name, text in of.items()}
 
 
 def keyed(text: str, key: bytes) -> str:
-    """An id as a hash of 96 bits."""
+    """Returns an id as a hash of 96 bits."""
     return hmac.digest(key, text.encode(errors="surrogatepass"), sha256)[:SIZE].hex()
 
 
 @cache
 def own_key() -> bytes:
-    """The user's, made when it is needed first; where it cannot be kept, one for this process."""
+    """Returns the user's key, created when first needed; if it cannot be stored, one for this process."""
     try:
         path = data_folder() / KEY
         return _read(path) or _made(path)
@@ -132,7 +132,7 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     if len(key) != KEY_SIZE:
-        raise ValueError(f"{path} is no key")
+        raise ValueError(f"{path} is not a key")
     return key
 
 
@@ -141,6 +141,6 @@ def _made(path: Path) -> bytes:
     key = secrets.token_bytes(KEY_SIZE)
     try:
         safe_write.create(path, key)
-    except FileExistsError:  # another process was faster
+    except FileExistsError:  # created by another process
         return _read(path)
     return key

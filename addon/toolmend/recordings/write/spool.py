@@ -1,18 +1,18 @@
-"""Where recordings wait that are to go to a store: a folder of the user's, and the thread that takes them from there.
+"""The spool: where recordings wait for their upload to a store, and the thread that uploads them.
 
     spool = Spool(url, log)
-    spool.ready()                 its folder is there: the recorder's root is `spool.folder`
-    spool.put(folder)             a recording is finished: it is uploaded, and then goes from here
-    spool.close()                 what is finished goes up within some seconds, the rest the next time
+    spool.ready()                 its folder exists: the recorder's root is `spool.folder`
+    spool.put(folder)             a recording is finished: it is uploaded, and then removed here
+    spool.close()                 finished ones are uploaded within some seconds, the rest the next time
 
     <data folder>/spool/<store's name>/<process>-<worker>/      lock      <day>/<recording>/
 
-Who holds the lock writes there. What one has left that is gone, killed or ended, is taken by the next: it gets the lock, moves
-all into a folder of its own, and uploads it. meta.json goes up last, so what has one is whole; to upload a thing twice does no
-harm.
+The holder of the lock writes there. Recordings of a process that is gone are taken over by the next one: it gets the lock, moves
+them into its own folder, and uploads them. meta.json is uploaded last, so a recording that has one is complete; uploading twice
+is harmless.
 
-Rule of this file: nobody waits for the network but its thread, and nothing goes from the disk before it lies in the store. What
-cannot be uploaded waits as long as `toolmend_keep` lets it: the recorder prunes this folder as any other.
+Only the spool's thread waits for the network, and nothing is removed before it is in the store. What cannot be uploaded is kept
+as `toolmend_keep` allows: the recorder prunes this folder like any other.
 """
 
 import fcntl
@@ -35,32 +35,32 @@ from .pruning import recordings_in, remove
 from .uploading import LateError, upload
 
 PATIENCE = 5.0
-"""Seconds that a close waits for uploads."""
+"""Seconds that `close` waits for uploads."""
 
 FIRST, LONGEST = 1.0, 300.0
-"""Seconds until an upload is tried again: at first, and at most. They double with each failure."""
+"""Seconds until an upload is retried: at first, and at most. They double with each failure."""
 
 LOOK = 600.0
-"""Seconds between two looks for what others have left."""
+"""Seconds between two searches for abandoned recordings."""
 
 LOCK = "lock"
 
 
 def home(url: StoreUrl) -> Path:
-    """What all processes have of a store: a folder for each of them. Raises SettingsError where no home folder is known."""
+    """Returns the folder of a store, with one folder per process. Raises SettingsError if there is no home folder."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", url.url)[:60].strip(".-")
     return data_folder() / "spool" / f"{name}-{sha256(url.url.encode()).hexdigest()[:8]}"
 
 
 def pause(failures: int) -> float:
-    """Seconds to wait after so many failures in a row."""
+    """Returns the seconds to wait after consecutive failures."""
     return min(LONGEST, FIRST * 2.0 ** min(failures - 1, 30)) if failures else 0.0
 
 
 class Spool:
-    """One process's. `worker` is in the names of its recordings, so that they never meet another's. `log` gets sentences.
+    """The spool of one process. `worker` is part of its recordings' names, which makes them unique. `log` gets sentences.
 
-    All but `put`, which is the recorder's thread's, is called by one thread.
+    `put` is called by the recorder's thread, all else by one other thread.
     """
 
     def __init__(self, url: StoreUrl, log: Callable[[str], None]) -> None:
@@ -68,14 +68,14 @@ class Spool:
         self.worker = secrets.token_hex(3)
         self.folder = home(url) / f"{os.getpid()}-{self.worker}"
         self._lock: int | None = None
-        self._state = threading.Condition()  # of the next two
+        self._state = threading.Condition()  # guards the next two
         self._waiting: deque[Path] = deque()
-        self._until: float | None = None  # closing: it ends then
+        self._until: float | None = None  # closing: the deadline
         self._thread: threading.Thread | None = None
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
     def ready(self) -> bool:
-        """Makes the folder, if it is not there, and begins to upload what others left. False: it cannot, which is said."""
+        """Creates the folder if needed, and starts the upload of abandoned recordings. False if it cannot, which is logged."""
         try:
             if self._lock is None:
                 self._lock = _locked(self.folder)
@@ -89,17 +89,17 @@ class Spool:
         return True
 
     def place(self, folder: Path) -> str:
-        """The URL that a recording comes to lie at."""
+        """Returns the URL that a recording will have."""
         return self.url.child(folder.relative_to(self.folder).as_posix())
 
     def put(self, folder: Path) -> None:
-        """A recording is finished. Never waits or raises."""
+        """Queues a finished recording. Never waits or raises."""
         with self._state:
             self._waiting.append(folder)
             self._state.notify_all()
 
     def close(self, *, wait: bool = True) -> None:
-        """Ends it, when all is uploaded, or PATIENCE is over. It waits for that, unless told otherwise."""
+        """Ends the spool when all is uploaded or PATIENCE is over, and waits for that by default."""
         with self._state:
             self._until = time.monotonic() + PATIENCE
             self._state.notify_all()
@@ -107,13 +107,13 @@ class Spool:
             self._thread.join(PATIENCE)
 
     def _run(self) -> None:
-        with suppress(Exception):  # it is told when something is to be uploaded
-            filesystem(self.url)  # imports, which would take the interpreter from a stream later
+        with suppress(Exception):  # an upload reports the error
+            filesystem(self.url)  # imports now, which would block a stream later
         failures, look = 0, 0.0
         while True:
             if time.monotonic() >= look:
                 look = time.monotonic() + LOOK
-                self._take_over()
+                self._adopt()
             with self._state:
                 if failures:
                     self._state.wait_for(lambda: self._until is not None, pause(failures))
@@ -130,12 +130,12 @@ class Spool:
                     self._waiting.append(folder)
                     if self._until is not None:
                         break
-        self._leave()
+        self._release()
 
     def _upload(self, folder: Path) -> bool:
-        """Takes a recording to the store; False if it has to stay here."""
+        """Uploads a recording; False if it has to stay here."""
         try:
-            if (folder / META[0]).exists():  # or it went up before, or was pruned, and something was in the way
+            if (folder / META[0]).exists():  # otherwise it was uploaded before, or pruned
                 upload(self.url, folder, folder.relative_to(self.folder).as_posix(), self._over)
         except LateError:
             return False
@@ -143,20 +143,20 @@ class Spool:
             if (folder / META[0]).exists():
                 self._log_once("store", f"recordings wait in {self.folder}, since {self.url} does not take them: {why(error)}")
                 return False
-        if "store" in self._said and not folder.exists():
-            self._log_once("pruned", f"recordings go that could not be uploaded to {self.url}, as toolmend_keep says")
-        with suppress(OSError):  # then it goes up once more, the next time
+        if "store" in self._logged and not folder.exists():
+            self._log_once("pruned", f"recordings that could not be uploaded to {self.url} are deleted, as toolmend_keep says")
+        with suppress(OSError):  # it is then uploaded again the next time
             remove(folder, day=False)
         with self._state:
             if not self._waiting:
-                self._said.clear()
+                self._logged.clear()
         return True
 
     def _over(self) -> bool:
         return self._until is not None and time.monotonic() > self._until
 
-    def _take_over(self) -> None:
-        """Moves here what others have left that are gone, and has it uploaded with what lies here."""
+    def _adopt(self) -> None:
+        """Moves the recordings of ended processes here and queues them."""
         try:
             for other in _workers(self.folder.parent):
                 if other != self.folder:
@@ -166,21 +166,21 @@ class Spool:
         except Exception as error:
             self._log_once("left", f"what was recorded before for {self.url} waits: {why(error)}: {self.folder.parent}")
 
-    def _leave(self) -> None:
-        """Nothing more is done here. What is left is anybody's when this process has ended: the recorder may write to it yet."""
+    def _release(self) -> None:
+        """Releases the lock if nothing is left. Otherwise it stays until the process ends, as the recorder may still write."""
         if self._lock is not None and _cleared(self.folder):
             os.close(self._lock)
 
     def _log_once(self, kind: str, message: str) -> None:
-        """Each kind of failure once, until all is uploaded."""
-        if kind not in self._said:
-            self._said.add(kind)
+        """Logs each kind of failure once, until all is uploaded."""
+        if kind not in self._logged:
+            self._logged.add(kind)
             with suppress(Exception):
                 self._log(message)
 
 
 def _locked(folder: Path) -> int:
-    """Makes a folder whose lock is held as soon as it is there; the descriptor that holds it."""
+    """Creates a folder that is locked from its first moment; returns the descriptor that holds the lock."""
     draft = folder.with_name(f".{folder.name}")
     private(draft)
     number = os.open(draft / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -196,17 +196,18 @@ def _locked(folder: Path) -> int:
 def _workers(home: Path) -> list[Path]:
     try:
         with os.scandir(home) as folders:
-            found = [Path(one.path) for one in folders if one.is_dir(follow_symlinks=False) and not one.name.startswith(".")]
+            visible = (each for each in folders if not each.name.startswith("."))
+            found = [Path(each.path) for each in visible if each.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
         return []
     return sorted(found)
 
 
 def _taken(other: Path, mine: Path) -> Iterator[Path]:
-    """Moves the recordings of a folder that nobody holds into another one; where they were."""
+    """Moves the recordings of an unlocked folder to another one; yields where they were."""
     try:
         number = os.open(other / LOCK, os.O_RDWR | os.O_NOFOLLOW)
-    except FileNotFoundError:  # another was faster
+    except FileNotFoundError:  # adopted by another process
         return
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -216,14 +217,14 @@ def _taken(other: Path, mine: Path) -> Iterator[Path]:
             folder.rename(target)
             yield folder
         _cleared(other)
-    except BlockingIOError:  # it is at work
+    except BlockingIOError:  # its process is running
         return
     finally:
         os.close(number)
 
 
 def _cleared(worker: Path) -> bool:
-    """Removes a folder if no recording lies in it any more, its lock last."""
+    """Removes a folder if it has no recordings left, its lock last."""
     try:
         for day in worker.iterdir():
             if day.name != LOCK:

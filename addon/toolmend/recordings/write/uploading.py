@@ -1,8 +1,8 @@
-"""A recording's way into a store: its files at once, as far as the store's driver can, and then its meta.json.
+"""Uploads a recording to a store: its files in parallel, as far as the store's driver can, and then its meta.json.
 
     upload(url, folder, "2026-11-20/183401-openrouter-0f3c9a12-a1b2c3")
 
-Rule of this file: it only writes, so that a key that may do no more is enough.
+It only writes, so that a write-only key suffices.
 """
 
 import os
@@ -23,7 +23,7 @@ class LateError(TimeoutError):
 
 
 def upload(url: StoreUrl, folder: Path, path: str, over: Callable[[], bool] = lambda: False) -> None:
-    """Puts the files of a recording below the URL, meta.json last. Raises what the store raises; LateError if `over` says so."""
+    """Uploads the files of a recording, meta.json last. Raises the store's exceptions; LateError if `over` returns True."""
     fs, root = filesystem(url)
     with os.scandir(folder) as files:
         names = {file.name for file in files if file.is_file(follow_symlinks=False)} - {*META}
@@ -39,19 +39,19 @@ def _put(fs: Any, files: list[Path], remote: str) -> None:
     if isinstance(fs, LocalFileSystem):
         for file in files:
             _copy(file, Path(remote) / file.name)
-    else:  # two lists: else it would ask what lies there
+    else:  # with two lists it does not list the target
         fs.put([str(file) for file in files], [f"{remote}/{file.name}" for file in files])
 
 
 def _copy(file: Path, target: Path) -> None:
-    """To a folder of this machine: as private there as here, through no link, and on the disk before it goes from here."""
+    """Copies to a folder of this machine: private, through no link, and synced to disk."""
     for folder in (target.parent.parent, target.parent):
         private(folder)
         if folder.is_symlink():
-            raise OSError(ENOTDIR, "a link stands in the place of a folder", str(folder))
+            raise OSError(ENOTDIR, "it is a link, not a folder", str(folder))
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     with file.open("rb") as source, os.fdopen(os.open(target, flags, 0o600), "wb") as copy:
-        os.fchmod(copy.fileno(), 0o600)  # what the umask took
+        os.fchmod(copy.fileno(), 0o600)  # the umask may have removed bits
         shutil.copyfileobj(source, copy)
         copy.flush()
         os.fsync(copy.fileno())

@@ -1,7 +1,7 @@
-r"""A local server that plays scripted responses, byte for byte and in their time: a provider without the provider.
+r"""A local server that plays scripted responses, byte for byte and at their pace: a stand-in for a provider.
 
-The rule: it knows HTTP, content codings and ways to break, and nothing of LLM APIs or of mitmproxy. It listens on
-loopback only, in a thread with an event loop of its own, and leaves nothing behind.
+It implements HTTP, content encodings and ways to fail, independent of LLM APIs and mitmproxy. It listens on loopback only, in a
+thread with its own event loop, and leaves nothing running.
 
     with Upstream([Script(chunks=((0, b"data: [DONE]\n\n"),))], tls=make_certificate(folder)) as upstream:
         upstream.url, upstream.port, upstream.requests
@@ -25,12 +25,14 @@ __all__ = ["Answer", "Coding", "End", "Framing", "Request", "Script", "Upstream"
 
 
 class Upstream:
-    """Serves on 127.0.0.1 while the `with` block runs; on a free port where none is given.
+    """Serves on 127.0.0.1 inside the `with` block.
 
-    scripts: what answers a request, or scripts that are played in order, the last one for ever.
-    tls: the certificate and key files; None is plain HTTP.
-    alpn: the protocols offered over TLS, best first.
-    requests: every request so far, in the order their bodies were complete.
+    Attributes:
+        scripts: A function that answers requests, or scripts played in order, the last one repeatedly.
+        tls: The certificate and key files; None: plain HTTP.
+        alpn: The protocols offered over TLS, best first.
+        port: A free one by default.
+        requests: All requests so far, in the order in which their bodies were complete.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class Upstream:
         return f"{'https' if self.tls else 'http'}://localhost:{self.port}"
 
     def release(self) -> None:
-        """Let every response that stalls, now or later, go on to its end."""
+        """Lets every response that stalls, now or later, continue to its end."""
         self._loop.call_soon_threadsafe(self._released.set)
 
     def __enter__(self) -> Self:
@@ -100,7 +102,7 @@ class Upstream:
             writer.close()
             await writer.wait_closed()
         except (OSError, asyncio.CancelledError):
-            pass  # the client has left, or we stop
+            pass  # the client has disconnected, or the server stops
         finally:
             writer.transport.abort()
             self._serving.discard(task)

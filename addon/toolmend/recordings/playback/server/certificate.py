@@ -1,7 +1,6 @@
-"""A certificate of our own for a server on loopback.
+"""A self-signed certificate for a server on loopback, which clients also use as trusted root.
 
-The rule: one self-signed certificate is both what the server shows and what a client has to trust; it is valid for
-names of this machine only, and for days, not years.
+It is valid for names of this machine only, and for days, not years.
 """
 
 import datetime as dt
@@ -18,7 +17,7 @@ LIFETIME = dt.timedelta(days=7)
 
 
 def make_certificate(folder: Path, hosts: Sequence[str] = ("localhost", "127.0.0.1")) -> tuple[Path, Path]:
-    """Write a certificate for `hosts` (names or addresses) and its key; returns the paths (cert.pem, key.pem)."""
+    """Writes a certificate for `hosts` (names or addresses) and its key; returns the paths (cert.pem, key.pem)."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "toolmend local upstream")])
     now = dt.datetime.now(dt.UTC)
@@ -31,7 +30,7 @@ def make_certificate(folder: Path, hosts: Sequence[str] = ("localhost", "127.0.0
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(hours=1))  # clocks differ, also between a machine and its guests
+        .not_valid_before(now - dt.timedelta(hours=1))  # clocks differ, also between a host and its virtual machines
         .not_valid_after(now + LIFETIME)
         .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)

@@ -1,7 +1,7 @@
 """HTTP/1.0 and 1.1 for scripted responses.
 
-The rule: requests are read by h11, responses are written by hand, because a script may say what h11 would not let pass:
-a body that is cut, HTTP/1.0, no framing at all. One request at a time; what is pipelined behind it is dropped.
+h11 parses the requests. Responses are written by hand, because a script may send what h11 refuses: a cut body, HTTP/1.0, no
+framing. One request at a time; pipelined requests are dropped.
 """
 
 import http.client
@@ -18,23 +18,23 @@ from .script import Answer, End, Request, Script, play
 async def serve(
     reader: StreamReader, writer: StreamWriter, answer: Answer, released: Callable[[], Awaitable[object]]
 ) -> None:
-    """Answer the requests of one connection until either side closes it."""
+    """Answers the requests of one connection until either side closes it."""
     while not writer.is_closing() and (request := await _request(reader)):
         script = answer(request)
         await play(script, request, _Response(writer, script, request), released)
-        if not _stays(script, request):
+        if not _keeps_alive(script, request):
             return
 
 
-def _stays(script: Script, request: Request) -> bool:
-    """Whether the connection is for another request; in HTTP/1.0 it is where the answer says so."""
+def _keeps_alive(script: Script, request: Request) -> bool:
+    """Whether the connection stays open for another request; in HTTP/1.0 only if the response has the header."""
     if request.header("connection") == "close":
         return False
     return "HTTP/1.0" not in (request.http_version, script.http_version) or ("connection", "keep-alive") in script.headers
 
 
 async def _request(reader: StreamReader) -> Request | None:
-    """The next request; None if the client closed the connection or sent no HTTP."""
+    """Returns the next request; None if the client closed the connection or sent no HTTP."""
     connection = h11.Connection(h11.SERVER)
     head: h11.Request | None = None
     body = b""
@@ -64,7 +64,7 @@ class _Response:
         if self.framing == "chunked" and "HTTP/1.0" in (request.http_version, script.http_version):
             self.framing = "eof"
         if not script.has_body(request):
-            self.framing = "content-length"  # whatever is promised, nothing follows the head
+            self.framing = "content-length"  # nothing follows the head
 
     async def head(self) -> None:
         headers = self.script.all_headers()

@@ -1,6 +1,6 @@
-"""HTTP/2 for scripted responses: the streams of one connection, side by side.
+"""HTTP/2 for scripted responses: concurrent streams on one connection.
 
-The rule: `h2` knows the protocol, this file only carries its bytes and waits for its windows.
+The package h2 implements the protocol; this module transfers its bytes and waits for flow control windows.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from .script import Answer, End, Request, Script, play
 async def serve(
     reader: StreamReader, writer: StreamWriter, answer: Answer, released: Callable[[], Awaitable[object]]
 ) -> None:
-    """Answer the requests of one connection until either side closes it."""
+    """Answers the requests of one connection until either side closes it."""
     connection = _Connection(writer)
     await connection.flush()
     heads: dict[int, Request] = {}
@@ -59,7 +59,7 @@ def _head(event: events.RequestReceived) -> Request:
 
 
 class _Connection:
-    """The writing half: what h2 has to say, and the event that a window has opened."""
+    """The sending half: the bytes that h2 produces, and an event for window updates."""
 
     def __init__(self, writer: StreamWriter) -> None:
         self.writer = writer

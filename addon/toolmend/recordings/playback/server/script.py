@@ -1,6 +1,6 @@
-"""What a scripted server says: requests as they came, responses as data, content codings.
+"""Requests as received, responses as data, and content encodings, for a scripted server.
 
-The rule: nothing here does I/O or knows how HTTP frames a body; `h1.py` and `h2.py` do that for the same `Script`.
+No I/O, and no HTTP framing: h1.py and h2.py implement that for the same `Script`.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ type End = Literal["clean", "drop", "reset", "stall"]
 
 @value
 class Request:
-    """A request as it came. `http_version` is "HTTP/1.0", "HTTP/1.1" or "HTTP/2"; header names are lower case."""
+    """A request as received. `http_version` is "HTTP/1.0", "HTTP/1.1" or "HTTP/2"; header names are in lower case."""
 
     method: str
     path: str
@@ -27,27 +27,28 @@ class Request:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """The first value of a header; None if it was not sent."""
+        """Returns the first value of a header; None if it was not sent."""
         return next((value for key, value in self.headers if key == name), None)
 
 
 @value
 class Script:
-    """One response: its chunks are (seconds to wait before, bytes to send).
+    """One response.
 
-    A chunk of no bytes only waits: `(0.1, b"")` as the last gives the client time to read before the end comes.
-    `framing` is HTTP/1's (an HTTP/1.0 client gets "eof" for "chunked"); over HTTP/2 only a content-length shows. With a
-    `coding` every chunk is flushed, so that it can be read as soon as it arrives.
-
-    `rest` are chunks that wait for `Upstream.release()`.
-
-    `end` says what follows the last chunk: "clean"; "drop", which closes the connection; "reset", which does so with a
-    TCP RST, or resets the one stream over HTTP/2; "stall", which stays open until `Upstream.release()` and then ends
-    cleanly. A body that is cut promises, where there is a content-length, one byte more than it sends.
-
-    `empty_frame` is HTTP/2's: the number of the chunk behind which comes a DATA frame of no bytes, which ends nothing.
-
-    `trailers` are headers that come behind a body; over HTTP/1, one in chunks.
+    Attributes:
+        chunks: (seconds to wait before, bytes to send). An empty chunk only waits: `(0.1, b"")` at the end gives the client time
+            to read
+            before the connection ends.
+        framing: Of HTTP/1 (an HTTP/1.0 client gets "eof" for "chunked"); HTTP/2 only shows a content-length.
+        coding: Every chunk is flushed, so that it can be decoded as soon as it arrives.
+        rest: Chunks that wait for `Upstream.release()`.
+        end: After the last chunk: "clean"; "drop" closes the connection; "reset" does so with a TCP RST, or resets the HTTP/2
+            stream;
+            "stall" stays open until `Upstream.release()` and then ends cleanly. With a content-length, a cut body announces one
+                byte
+            more than it sends.
+        empty_frame: HTTP/2: the number of the chunk after which an empty DATA frame is sent, which does not end the stream.
+        trailers: Headers after the body; over HTTP/1 only of a chunked one.
     """
 
     chunks: tuple[tuple[float, bytes], ...] = ()
@@ -62,7 +63,7 @@ class Script:
     trailers: tuple[tuple[str, str], ...] = ()
 
     def coded(self) -> tuple[list[tuple[float, bytes]], bytes]:
-        """The chunks as they go on the wire, and the coding's own last bytes."""
+        """Returns the encoded chunks, and the last bytes of the encoding."""
         encode, finish = _coder(self.coding)
         return [(delay, encode(data) if data else b"") for delay, data in self.chunks + self.rest], finish()
 
@@ -70,7 +71,7 @@ class Script:
         return request.method != "HEAD" and self.status not in (204, 304)
 
     def all_headers(self) -> list[tuple[str, str]]:
-        """The headers that belong to the message; HTTP/1 adds those of its framing."""
+        """Returns the headers of the message; HTTP/1 adds those of its framing."""
         headers = list(self.headers)
         if self.coding != "identity":
             headers.append(("content-encoding", self.coding))
@@ -85,7 +86,7 @@ type Answer = Callable[[Request], Script]
 
 
 class Sink(Protocol):
-    """Where one response goes: HTTP/1's connection or HTTP/2's stream. A client that has left is a ConnectionError."""
+    """The destination of one response: an HTTP/1 connection or an HTTP/2 stream. A closed one raises ConnectionError."""
 
     async def head(self) -> None: ...
     async def body(self, data: bytes) -> None: ...
@@ -93,7 +94,7 @@ class Sink(Protocol):
 
 
 async def play(script: Script, request: Request, sink: Sink, released: Callable[[], Awaitable[object]]) -> None:
-    """Send the response in its own time; a stalling one goes on when `released` returns."""
+    """Sends a response at its pace; a stalling one continues when `released` returns."""
     await sink.head()
     if script.has_body(request):
         chunks, tail = script.coded()
@@ -111,7 +112,7 @@ async def play(script: Script, request: Request, sink: Sink, released: Callable[
 
 
 def _coder(coding: Coding) -> tuple[Callable[[bytes], bytes], Callable[[], bytes]]:
-    """A content coding as two functions: encode and flush a chunk, and the end of the body."""
+    """Returns a content encoding as two functions: encode and flush a chunk, and end the body."""
     match coding:
         case "identity":
             return (lambda data: data), (lambda: b"")
