@@ -1,11 +1,11 @@
-"""A request, folded for reading: its turns, its tools, and its other fields.
+"""A request, folded for display: its turns, its tools, and its other fields.
 
     {"turns": [{"role": "user", "name": "", "parts": [{"kind": "text", "text": "Weather in Oslo?"}]}],
      "tools": [{"name": "weather", "kind": "function", "description": "…", "schema": {…}}],
      "fields": {"model": "kimi-k2", "stream": true}, "notes": []}
 
 A part with images has their keys (images.py): {"kind": "file", "text": "[image, image/png, 512 bytes]", "images": ["9f1c…"]}.
-Texts that are too long to be read are cut, and end with how much was left out.
+Texts that are too long to read are cut, and end with the number of missing characters.
 """
 
 import json
@@ -30,12 +30,12 @@ from ...requests.translate import APIS
 from .images import image_key
 
 MAX_TEXT = 100_000
-"""Characters of one part that are shown: a file of 2,000 lines."""
+"""Characters shown of one part: a file of 2,000 lines."""
 
 MAX_FIELD = 4_000
-"""Characters of the JSON of a field or a schema that are shown: two screens."""
+"""Characters shown of the JSON of a field or schema: two screens."""
 
-SPOKEN = {
+CONVERSATION_FIELDS = {
     "chat": ("messages", "tools", "functions"),
     "messages": ("system", "messages", "tools"),
     "responses": ("instructions", "input", "tools"),
@@ -49,19 +49,19 @@ READERS = {api: read for api, (read, _) in APIS.items()} | {"gemini": native_rea
 
 
 def folded(request: Mapping[str, Any], api: str) -> dict[str, Any]:
-    """A request of this API, for reading; of another, its fields alone."""
+    """Returns a request for display; of an unknown API only its fields."""
     notes: list[str] = []
-    left_out: list[str] = []  # by a translation, and this is none
-    spoken = SPOKEN.get(api, ())
+    left_out: list[str] = []  # only meaningful for a translation
+    shown_fields = CONVERSATION_FIELDS.get(api, ())
     try:
         read = READERS[api](request, left_out) if api in READERS else Conversation()
-    except (RequestError, RecursionError) as error:  # what is wrong with it is to be seen in its fields
+    except (RequestError, RecursionError) as error:  # its fields show what is wrong
         why = str(error) if isinstance(error, RequestError) else "it is nested too deeply"
-        read, notes, spoken = Conversation(), [f"The request cannot be read: {why}."], ()
+        read, notes, shown_fields = Conversation(), [f"The request cannot be read: {why}."], ()
     names = {part.id: part.name for turn in read.turns for part in turn.parts if isinstance(part, ToolUse)}
-    fields = {key: value for key, value in request.items() if key not in spoken}
-    if api == "gemini" and "request" in spoken and isinstance(inner := request.get("request"), dict):
-        fields |= {key: value for key, value in inner.items() if key not in spoken}
+    fields = {key: value for key, value in request.items() if key not in shown_fields}
+    if api == "gemini" and "request" in shown_fields and isinstance(inner := request.get("request"), dict):
+        fields |= {key: value for key, value in inner.items() if key not in shown_fields}
     return {
         "turns": [_turn(turn, names) for turn in read.turns],
         "tools": [_tool(tool) for tool in read.tools],
@@ -71,7 +71,7 @@ def folded(request: Mapping[str, Any], api: str) -> dict[str, Any]:
 
 
 def cut(text: str, limit: int = MAX_TEXT) -> str:
-    """The beginning of a text, and what is missing."""
+    """Returns the beginning of a text, and how much is missing."""
     return text if len(text) <= limit else f"{text[:limit]}\n… {len(text) - limit:,} characters more"
 
 
