@@ -20,7 +20,7 @@ SAID = {
     "error": ({"error": {"type": "overloaded", "message": "x"}}, "error overloaded"),
     "no JSON": ("hm", "data “hm”"),
     "of another kind": ({"type": "vendor.thing"}, "vendor.thing"),
-    "without a kind": ({"x": 1}, "nothing for the answer"),
+    "without a kind": ({"x": 1}, "nothing for the response"),
 }
 
 

@@ -116,5 +116,5 @@ def test_a_request_that_is_no_object(tmp_path: Path) -> None:
     assert view(folder)["request"] is None
     for body in ("[]", "7", '"x"'):
         (folder / "request.json").write_text(body)
-        with pytest.raises(replay.RecordingError, match=r"request\.json is no JSON object"):
+        with pytest.raises(replay.RecordingError, match=r"request\.json is not a JSON object"):
             view(folder)

@@ -30,7 +30,7 @@ from toolmend.core.joined_chunks import together
 from toolmend.recordings.read import safe_read
 from toolmend.recordings.write import recorder as recorder_module
 from toolmend.recordings.write import safe_write
-from toolmend.recordings.write.folder import MOST_OWED, Folder
+from toolmend.recordings.write.folder import MOST_DELAYED, Folder
 from toolmend.recordings.write.recorder import (
     BUSY,
     END_COST,
