@@ -46,7 +46,7 @@ def test_wrong(text: str, sentence: str) -> None:
 )
 def test_a_host(host: str, left: bool) -> None:
     off = Off(frozenset({"role"}), ("api.openai.com", "*.corp.example:8443"))
-    assert off.leaves(host) is left
+    assert off.covers(host) is left
     assert (off.text_for(host) != "role") is left
 
 

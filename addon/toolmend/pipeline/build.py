@@ -103,7 +103,7 @@ class AnswerContext:
     @property
     def is_off(self) -> bool:
         """Whether the host is left alone."""
-        return self.settings.off.leaves(self.host)
+        return self.settings.off.covers(self.host)
 
 
 @value

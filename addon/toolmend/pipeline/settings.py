@@ -18,7 +18,7 @@ class Off:
     rules: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
 
-    def leaves(self, host: str) -> bool:
+    def covers(self, host: str) -> bool:
         """Whether the answers of a host (with or without a port) are left alone."""
         return any(self._of(host))
 

@@ -341,9 +341,9 @@ def _arguments_of(text: str, match: re.Match[str], tools: Tools, *, weak: bool) 
         return _empty_element(text, at, properties)
     window = text[at : at + 8 * NEAR + 4096]
     window = window[: found.start()] if (found := re.search(r"\n[ \t]*\n", window)) else window
-    given = {key: end for key in properties if (end := _given(window, key))}
-    if given and (required <= given.keys() or re.match(r"[^\n]{0,8}[<>|｜(\[\]]", window)):
-        return at + max(given.values())
+    ends = {key: end for key in properties if (end := _given(window, key))}
+    if ends and (required <= ends.keys() or re.match(r"[^\n]{0,8}[<>|｜(\[\]]", window)):
+        return at + max(ends.values())
     return None
 
 
@@ -377,12 +377,12 @@ def _object_at(text: str, at: int) -> tuple[frozenset[str], int | None]:
     end = _end_of_object(text, at)
     part = text[at : end or len(text)]
     try:
-        given = json_text.loads(part.encode()) if end else None
+        value = json_text.loads(part.encode()) if end else None
     except (ValueError, UnicodeEncodeError):
-        given = None
-    if isinstance(given, dict):
-        inner = [given[key] for key in ("arguments", "parameters", "input", "args", "params") if isinstance(given.get(key), dict)]
-        return frozenset(given) | frozenset().union(*inner), end
+        value = None
+    if isinstance(value, dict):
+        inner = [value[key] for key in ("arguments", "parameters", "input", "args", "params") if isinstance(value.get(key), dict)]
+        return frozenset(value) | frozenset().union(*inner), end
     return frozenset(re.findall(r"[\"']?(\w[\w-]*)[\"']?\s*[:=]", part[:2048])), end
 
 

@@ -37,20 +37,20 @@ class UndeliveredInput:
 
     def begin(self, data: bytes, out: list[bytes]) -> None:
         """Starts a call: `out` will account for `data`. What is accounted for is dropped."""
-        came: list[bytes] = []  # list[bytes]() takes forty times as long
+        chunks: list[bytes] = []  # list[bytes]() takes forty times as long
         ahead: list[tuple[int, int, int]] = []
         size = self._size
         if self._sent[1] != size:  # it is equal most of the time
-            came, size = self._unaccounted()
+            chunks, size = self._unaccounted()
             ahead = self._ahead  # not copied for each chunk
             if size:
                 ahead = [(first - size, last - size, 0) for first, last, _ in ahead if last > size]
         left, whole, sure = self._left - size, self._size - size + len(data), (0, self._sent[1] - size)
         if data:
-            came.append(data)
+            chunks.append(data)
         # one step, so that it is never half done
         self._received, self._size, self._current, self._sent, self._left, self._ahead, self._sent_ahead, self.out = (
-            came, whole, len(came), sure, left, ahead, len(ahead), out
+            chunks, whole, len(chunks), sure, left, ahead, len(ahead), out
         )  # fmt: skip
 
     def _unaccounted(self) -> tuple[list[bytes], int]:
@@ -123,5 +123,5 @@ class UndeliveredInput:
         if out is self.out:
             self._ahead[self._sent_ahead :] = [each for each in self._ahead[self._sent_ahead :] if each[2] <= self._sent[0]]
             return [*out[: self._sent[0]], *self.take_rest()]
-        came = len(self._received) > self._current  # it failed after `begin`
-        return [*self.take_rest(), *([] if came else [data])]
+        chunks = len(self._received) > self._current  # it failed after `begin`
+        return [*self.take_rest(), *([] if chunks else [data])]

@@ -105,7 +105,7 @@ class ExchangeLifecycle:
 
     def passes_unchanged(self, exchange: LlmExchange) -> bool:
         """Returns whether request and response pass unchanged. A routed exchange never does: it is for another upstream."""
-        return not exchange.routed and (self.settings.mode == "observe" or self.settings.off.leaves(exchange.host))
+        return not exchange.routed and (self.settings.mode == "observe" or self.settings.off.covers(exchange.host))
 
     def prepare(self, exchange: LlmExchange, request: Mapping[str, Any]) -> None:
         """Builds the pipeline before the response begins, if it does not depend on the response's headers."""
@@ -182,7 +182,7 @@ class ExchangeLifecycle:
         """Returns whether a response goes through a pipeline."""
         if exchange.routed and exchange.routed.compact and not exchange.routed.translated.compacts:  # no model answers
             return False
-        mends = self.mends(exchange.source, settings) and not settings.off.leaves(exchange.upstream)
+        mends = self.mends(exchange.source, settings) and not settings.off.covers(exchange.upstream)
         return mends or exchange.api != exchange.source
 
     def _pipeline(

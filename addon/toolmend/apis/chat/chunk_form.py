@@ -36,7 +36,7 @@ def fits(name: str, value: Any, made: Mapping[str, Any]) -> bool:
     return type(value) is type(made[name]) and (name != "object" or value == made[name] or value not in _OTHERS)
 
 
-def meant_by(name: str, value: Any, made: Mapping[str, Any]) -> Any:
+def intended_value(name: str, value: Any, made: Mapping[str, Any]) -> Any:
     """The value of a common member, converted if it does not fit. Args as for `fits`."""
     if fits(name, value, made):
         return value

@@ -20,7 +20,7 @@ from ..codec import Reply
 from ..shared.delta_template import DeltaTemplate
 from ..shared.delta_template_learner import TemplateLearner
 from ..shared.errors import Fault, write_error
-from .chunk_form import COMMON, fits, meant_by, usage_of_types
+from .chunk_form import COMMON, fits, intended_value, usage_of_types
 from .decode import ChatDecoder
 from .delta_shape import ChunkShape, learn_chunk, may_vary, with_arguments
 from .rewrite import rewrite
@@ -185,7 +185,7 @@ class Chat:
                 if chunk.get("id") is None and not self._common:
                     self._common["id"] = f"chatcmpl-{self._reply.new_id().removeprefix('call_')}"
                 for name in COMMON:
-                    self._common.setdefault(name, meant_by(name, chunk.get(name), self._defaults))
+                    self._common.setdefault(name, intended_value(name, chunk.get(name), self._defaults))
         if missing or not right:
             self._reply.fired("chunk_fields")
         return right and not missing

@@ -190,11 +190,11 @@ class ChatDecoder:
     def _choice_events(self, choice: Mapping[str, Any], delta: Any, index: int, key: str, events: list[Event]) -> bool:
         """Decodes the content of a choice: its delta, and of a message in a chunk the kinds that no delta contained."""
         regular, is_delta = True, isinstance(delta, dict)
-        given = choice.get("message")
-        message: Mapping[str, Any] = given if isinstance(given, dict) else {}
+        whole = choice.get("message")
+        message: Mapping[str, Any] = whole if isinstance(whole, dict) else {}
         self._seen.update((index, kind) for kind in _kinds(delta))
         new = {kind for kind in _kinds(message) if (index, kind) not in self._seen}
-        has_message = bool(new) or (given is message and not (is_delta or index in self.begun))
+        has_message = bool(new) or (whole is message and not (is_delta or index in self.begun))
         if is_delta and not (has_message and not any(delta.values())):
             last = key == "message" or bool(choice.get("finish_reason"))
             regular = self._delta(delta, index, key, events, last=last and not has_message)
@@ -300,8 +300,8 @@ class ChatDecoder:
 
     def _cite(self, annotations: Any, index: int, events: list[Event]) -> None:
         """Emits the citations of a delta, each once: some providers repeat them in each."""
-        for given in annotations if isinstance(annotations, list) else ():
-            citation = read_citation(given, index)
+        for annotation in annotations if isinstance(annotations, list) else ():
+            citation = read_citation(annotation, index)
             if citation is None:
                 self._reply.note(CITED)
             elif citation not in self._cited and len(self._cited) < MAX_LINKS:

@@ -118,7 +118,7 @@ class Calls:
             id_, name = (text if isinstance(text, str) else "" for text in (entry.get("id"), entry["function"].get("name")))
             call = find_call(self._calls, self._tools, index_of(entry.get("index"), None), id_, name, "")
             begun = call is not None and call.started
-        plain = call is not None and begun and not call.lost and call.kind == "function" and call.body.in_string
+        plain = call is not None and begun and not call.became_text and call.kind == "function" and call.body.in_string
         return plain and self._kept + ROOM <= MAX_KEPT
 
     @property
@@ -138,7 +138,7 @@ class Calls:
             if call is before:
                 break
             self._is_empty(call, events)
-            if call.started or call.lost or call.repeated:
+            if call.started or call.became_text or call.repeated:
                 continue
             whole = call.begun or not may_continue(call.name, self._tools)
             if whole and offered_name(call.name, self._tools):
@@ -162,7 +162,7 @@ class Calls:
         for call in self._calls:
             if wait and not call.begun:
                 continue
-            if not (call.started or call.lost or call.repeated):
+            if not (call.started or call.became_text or call.repeated):
                 arguments = call.arguments
                 if not offered_name(call.name, self._tools):
                     self._fired("tool_call_name")
@@ -263,7 +263,7 @@ class Calls:
         change
         regular streams.
         """
-        if call.lost or not offered_name(call.name, self._tools):
+        if call.became_text or not offered_name(call.name, self._tools):
             return False
         if self._patient and not call.upstream_id:
             return False
@@ -300,22 +300,22 @@ class Calls:
         """Takes the next piece of a call's arguments. Returns whether the client gets it unchanged."""
         if not arguments:
             return not call.body.complete or self._mended("arguments")
-        if call.lost:
+        if call.became_text:
             events.append(TextDelta(arguments, self._choice))
             return False
         plain = call.kind == "function"
-        fresh = call.without_repetition(arguments) if plain and not call.body.waits else arguments
+        new_text = call.without_repetition(arguments) if plain and not call.body.waits else arguments
         if not call.text.tell():
             name = offered_name(call.name, self._tools)
             call.body.demands, call.body.as_is = self._tools.requires(name), not self._repairs
             call.body.named = named_arguments(call.name, name, self._tools) if name != call.name else ""
-        sent, trailing = call.body.feed(fresh) if fresh and plain else (fresh, "")
+        sent, trailing = call.body.feed(new_text) if new_text and plain else (new_text, "")
         if self._last:
             sent += call.body.settle()
         self._emit(call, sent, events)
         if trailing and call.started:
             self._trailing(call, trailing, events)
-        return sent == arguments or self._mended(call.body.rule if fresh == arguments else "arguments")
+        return sent == arguments or self._mended(call.body.rule if new_text == arguments else "arguments")
 
     def _is_empty(self, call: CallState, events: list[Event]) -> None:
         """Emits a complete `{}` that was held."""
@@ -353,7 +353,7 @@ class Calls:
         for call in self._calls:
             if not call.started and call.arguments:
                 self._fired("hold_limit")
-                call.lost = True
+                call.became_text = True
                 events.append(TextDelta(call.arguments, self._choice))
             call.forget()
 

@@ -195,12 +195,12 @@ class ChatWriter:
         self._delta(delta, out)
 
     def _arguments(self, call: "_Open", arguments: str, out: list[bytes]) -> None:
-        call.given = True
+        call.has_arguments = True
         self._sized_delta({"tool_calls": [{"index": call.index, call.kind: {call.field: arguments}}]}, arguments, out)
 
     def _complete(self, call: "_Open", out: list[bytes]) -> None:
         """Completes a function call without arguments by an empty object."""
-        if not call.given and call.kind == "function":
+        if not call.has_arguments and call.kind == "function":
             self._arguments(call, "{}", out)
 
     def _delta(self, delta: Mapping[str, Any], out: list[bytes], reason: str | None = None, more: str = "") -> None:
@@ -223,7 +223,7 @@ class ChatWriter:
             self._fail(reason, out)
             return
         if reason not in BROKEN_OFF:
-            if any(call.given and call.kind == "function" for call in self._calls.values()):
+            if any(call.has_arguments and call.kind == "function" for call in self._calls.values()):
                 self._fail(_BROKEN_CALL, out)
                 return
             for call in self._calls.values():
@@ -264,13 +264,13 @@ class ChatWriter:
 class _Open:
     """An open call. `index` is the client's."""
 
-    __slots__ = ("field", "given", "index", "kind")
+    __slots__ = ("field", "has_arguments", "index", "kind")
 
     def __init__(self, index: int, kind: str) -> None:
         self.index = index
         self.kind = kind
         self.field = "input" if kind == "custom" else "arguments"
-        self.given = False  # arguments were sent
+        self.has_arguments = False  # arguments were sent
 
 
 def _reason(finish: Finish | None, size: int, calls: int) -> str | StreamError:

@@ -70,9 +70,9 @@ class GeminiRewriter:
         """
         chunk = json_text.loads(data)
         response = inner(chunk)
-        given = response.get("candidates")
+        listed = response.get("candidates")
         sources: dict[int, Mapping[str, Any]] = {}
-        for place, source in enumerate(given if isinstance(given, list) else ()):
+        for place, source in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(source, dict):
                 sources[index_of(source.get("index"), place)] = source
         by_choice = _by_choice(events, sources)

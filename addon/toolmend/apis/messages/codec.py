@@ -26,7 +26,7 @@ from .decode import MessagesDecoder
 from .errors import status_of
 from .rewrite import MessagesRewriter, type_of
 from .rewrite_whole import blocks_of, needs_order, rewrite_message
-from .usage import BROKEN_OFF, counted, finish_of, is_foreign, miscounted, read_usage, uncounted
+from .usage import CUT_OFF, counted, finish_of, is_foreign, miscounted, read_usage, uncounted
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
@@ -69,8 +69,8 @@ class Messages:
             self._learning.hit()
             if shape.kind is TextDelta or shape.kind is ReasoningDelta:
                 return Frame(sse, (shape.kind(text),), touched=not self._regular)
-            given = self._decoder.more(shape.key, text)
-            return Frame(sse, given, touched=not (self._regular and self._decoder.regular))
+            arguments = self._decoder.more(shape.key, text)
+            return Frame(sse, arguments, touched=not (self._regular and self._decoder.regular))
         if sse.event != b"ping":
             self._shape = None
         data = json_text.loads(sse.data)
@@ -201,7 +201,7 @@ class Messages:
         reason = finish.finish_reason if finish else ""
         initial_content, self._initial_content = self._initial_content, None
         self._blocks(initial_content, events)
-        self._decoder.close(events, broken=reason in BROKEN_OFF, called=reason == "tool_calls")
+        self._decoder.close(events, broken=reason in CUT_OFF, called=reason == "tool_calls")
         if pending := self._pending_finish:
             self._pending_finish = None
             events.append(pending)
@@ -217,7 +217,7 @@ class Messages:
         if self._stopped and not finish:  # SDKs overwrite the first reason with null
             self._decoder.mended("finish_repeated")
         self._stopped |= finish is not None
-        if finish and self._decoder.unfinished and finish.finish_reason not in BROKEN_OFF:
+        if finish and self._decoder.unfinished and finish.finish_reason not in CUT_OFF:
             self._decoder.mended("block_stop")
             self._pending_finish = finish
         elif finish:

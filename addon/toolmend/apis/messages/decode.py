@@ -210,12 +210,12 @@ class MessagesDecoder:
         if block.call is None:
             self._stop(block, events)
             return
-        given = block.input
-        if isinstance(given, dict):
-            events += (ToolCallDelta(block.call, json_text.dumps(given)), ToolCallEnd(block.call))
+        value = block.input
+        if isinstance(value, dict):
+            events += (ToolCallDelta(block.call, json_text.dumps(value)), ToolCallEnd(block.call))
             return
         self.mended("arguments")
-        self._add_arguments(block, block.call, given if isinstance(given, str) else text_of(given or None), events)
+        self._add_arguments(block, block.call, value if isinstance(value, str) else text_of(value or None), events)
         if rest := block.body.end(broken=False):
             events.append(ToolCallDelta(block.call, rest))
         if block.body.complete:
@@ -266,17 +266,17 @@ class MessagesDecoder:
         """Keeps citations until the end of their block: they refer to all of its text."""
         if not self._reply.translates:
             return
-        for given in citations if isinstance(citations, list) else ():
-            if (citation := read_citation(given)) is None:
+        for annotation in citations if isinstance(citations, list) else ():
+            if (citation := read_citation(annotation)) is None:
                 self._reply.note(CITED)
             elif len(block.citations) < MAX_LINKS:
                 block.citations.append(replace(citation, start=0, end=None))
 
     def _call(self, block: _Block, content: Mapping[str, Any], events: list[Event]) -> None:
         id_, name = self._text(content.get("id")), self._text(content.get("name"))
-        if (meant := offered_name(name, self._reply.tools)) != name:
-            block.body.named = named_arguments(name, meant, self._reply.tools)
-            name = meant
+        if (tool_name := offered_name(name, self._reply.tools)) != name:
+            block.body.named = named_arguments(name, tool_name, self._reply.tools)
+            name = tool_name
             self.mended("tool_call_name")
         block.input = content.get("input")
         if not name:
@@ -423,10 +423,10 @@ class MessagesDecoder:
         return next(reversed(self._open.values()), None) if place is None else self._open.get(place)
 
 
-def _query(arguments: str, given: Any) -> str:
+def _query(arguments: str, initial_input: Any) -> str:
     """The query of a web search, from the deltas of its block or from its start."""
     try:
-        value = json_text.loads(arguments.encode(errors="surrogatepass")) if arguments else given
+        value = json_text.loads(arguments.encode(errors="surrogatepass")) if arguments else initial_input
     except json_text.NotJSON:
         return ""
     query = value.get("query") if isinstance(value, dict) else None

@@ -26,7 +26,7 @@ from ..shared.indices import index_of
 from .block_types import BLOCKS, DELTAS, typed
 from .blocks import BROKEN_CALL, Block, Blocks, event
 from .errors import error_body, error_type
-from .usage import BROKEN_OFF, counted, same_stop
+from .usage import CUT_OFF, counted, same_stop
 
 _IN_EVENTS = ("text_delta", "thinking_delta", "signature_delta")
 """Deltas whose content is in events; a signature's event comes when its block stops."""
@@ -220,7 +220,7 @@ class MessagesRewriter:
 
     def _finish(self, blocks: Blocks) -> None:
         """Ends the content received so far."""
-        blocks.finish(cut=self._finished is not None and self._finished.finish_reason in BROKEN_OFF)
+        blocks.finish(cut=self._finished is not None and self._finished.finish_reason in CUT_OFF)
         if blocks.error == BROKEN_CALL:
             self._finished = None  # a client must not run it because of the reason
 

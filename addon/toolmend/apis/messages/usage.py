@@ -11,7 +11,7 @@ from ...core.events import Finish, Usage
 from ..shared.counts import count, number
 from ..shared.reasons import standard_reason
 
-BROKEN_OFF = ("length", "content_filter")
+CUT_OFF = ("length", "content_filter")
 """Finish reasons before which a call may be broken off, so that one without arguments is incomplete."""
 
 _REASONS = frozenset(

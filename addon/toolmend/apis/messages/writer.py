@@ -25,7 +25,7 @@ from ..shared.web_search import MAX_QUOTED, blocks_of, from_citations, location_
 from .blocks import BROKEN_CALL, Blocks, compaction_of, event
 from .errors import error_body, error_type
 from .tool_input import input_of
-from .usage import BROKEN_OFF, stop_of, write_usage
+from .usage import CUT_OFF, stop_of, write_usage
 
 MAX_SILENT = 64
 """Events without output after which a ping is sent. A count, no clock: the output depends on the input alone."""
@@ -274,7 +274,7 @@ def _stop(finish: Finish | None, blocks: Blocks) -> dict[str, Any]:
 
 def _cut(finish: Finish | None) -> bool:
     """Whether the message was cut off, so that a call may be incomplete."""
-    return finish is not None and finish.finish_reason in BROKEN_OFF
+    return finish is not None and finish.finish_reason in CUT_OFF
 
 
 def _unreadable(name: str) -> str:

@@ -389,9 +389,9 @@ class ResponsesDecoder:
             self._unsealed = False
             self._events.append(ReasoningSeal(ReasoningState("encrypted", data)))
 
-    def _logprobs(self, given: Any, *, live: bool) -> None:
+    def _logprobs(self, content: Any, *, live: bool) -> None:
         """Emits log probabilities: those of deltas, or of whole parts (`live` False), which repeat them."""
-        if (tokens := tokens_in(given)) and (live or not self._had_logprobs):
+        if (tokens := tokens_in(content)) and (live or not self._had_logprobs):
             self._had_logprobs |= live
             self._start()
             self._events.append(LogProbs(tokens))
@@ -400,8 +400,8 @@ class ResponsesDecoder:
         """Emits the citations of an item's text, each once: they come in events of their own, and again in each `done`."""
         if not self._translates:
             return
-        for given in annotations if isinstance(annotations, list) else ():
-            citation = read_citation(given)
+        for annotation in annotations if isinstance(annotations, list) else ():
+            citation = read_citation(annotation)
             if citation is None:
                 self._note(CITED)
             elif (id(item), citation) not in self._cited and len(self._cited) < MAX_LINKS:
@@ -480,12 +480,12 @@ class ResponsesDecoder:
     def _complete_call(self, item: ItemState, *, complete: bool) -> None:
         """Adds missing brackets to a call that the upstream calls completed; else emits what is held because of them."""
         if item.type == ARGUMENTS.item and item.index >= 0 and item.ended:
-            given = item.arguments
-            rest = given.closing("".join(item.sent), self._tools, item.name) if complete else given.end(broken=True)
+            arguments = item.arguments
+            rest = arguments.closing("".join(item.sent), self._tools, item.name) if complete else arguments.end(broken=True)
             if rest:
                 self._mended(item.arguments.rule)
                 self._add_arguments(item, rest)
-                if given.complete:
+                if arguments.complete:
                     self._events.append(ToolCallEnd(item.index))
 
     def _infer_tool(self, item: ItemState, *, complete: bool) -> None:

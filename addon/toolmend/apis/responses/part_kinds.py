@@ -180,8 +180,8 @@ def understood(wire: Any) -> TypeGuard[dict[str, Any]]:
 
 def parts_of(wire: Mapping[str, Any], holder: str) -> list[Any]:
     """The parts of an item. Its text may be a bare string, or in a part of the type that other APIs use."""
-    given = wire.get(holder)
-    listed = [given] if isinstance(given, str) and given else given if isinstance(given, list) else []
+    content = wire.get(holder)
+    listed = [content] if isinstance(content, str) and content else content if isinstance(content, list) else []
     kind = next((shape.part for shape in SHAPES if (shape.item, shape.holder) == (wire.get("type"), holder)), "")
     return [_part(part, kind) for part in listed]
 

@@ -153,9 +153,9 @@ class ResponsesRewriter(FollowedOutput):
         """Takes the citations of the open text from the upstream's end of the item."""
         part, parts = item.part, wire.get(item.part.shape.holder) if item.part else None
         at = len(item.wire.get(part.shape.holder, ())) if part else 0
-        theirs = parts[at] if isinstance(parts, list) and at < len(parts) else None
-        if part and isinstance(theirs, dict) and theirs.get(part.shape.member) == "".join(part.pieces):
-            cited = theirs.get("annotations")
+        upstream_part = parts[at] if isinstance(parts, list) and at < len(parts) else None
+        if part and isinstance(upstream_part, dict) and upstream_part.get(part.shape.member) == "".join(part.pieces):
+            cited = upstream_part.get("annotations")
             part.annotations = cited if isinstance(cited, list) and cited else part.annotations
 
     def _keep(self, sse: ServerSentEvent, data: Mapping[str, Any], item: Item | None) -> None:

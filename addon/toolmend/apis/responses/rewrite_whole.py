@@ -27,8 +27,8 @@ class WireItems:
     def __init__(self, output: Any, known: AbstractSet[str]) -> None:
         wires = [wire for wire in output if isinstance(wire, dict)] if isinstance(output, list) else []
         self._wires = [wire for wire in wires if not known & {_text(wire.get("id")), _text(wire.get("call_id"))}]
-        ours = [(number, wire) for number, wire in enumerate(self._wires) if understood(wire)]
-        self._numbers = {_text(wire.get(name)): number for number, wire in ours for name in ("id", "call_id")}
+        decoded_wires = [(number, wire) for number, wire in enumerate(self._wires) if understood(wire)]
+        self._numbers = {_text(wire.get(name)): number for number, wire in decoded_wires for name in ("id", "call_id")}
         self._places = {id(wire): number for number, wire in enumerate(self._wires)}
         self._parts = [part for number, wire in enumerate(self._wires) for part in _parts(number, wire)]
         self._next = 0  # the first part that a text may belong to
@@ -87,8 +87,8 @@ def _parts(number: int, wire: Mapping[str, Any]) -> list[tuple[int, PartKind, st
     return found
 
 
-def merge_items(given: Sequence[Any], built: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Merges the built items with members of the `given` ones that no event represents.
+def merge_items(upstream_items: Sequence[Any], built: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Merges the built items with members of the upstream's that no event represents.
 
     Those are citations, probabilities, parts of unknown types; and empty items, in their places.
     """
@@ -96,7 +96,7 @@ def merge_items(given: Sequence[Any], built: Sequence[Mapping[str, Any]]) -> lis
     contents = [_content_of(wire) for wire in built]
     out: list[Mapping[str, Any]] = []
     at = 0
-    for wire in (wire for wire in given if isinstance(wire, dict)):
+    for wire in (wire for wire in upstream_items if isinstance(wire, dict)):
         words, place = _content_of(wire), places.get(_key(wire), -1)
         if place < at < len(built) and not wire.get("id") and contents[at] == words:
             place = at

@@ -160,13 +160,14 @@ def read_usage(usage: Mapping[str, Any], tools: Any = None) -> Usage:
     """
     names = ("input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details")
     others = ("prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details")
-    given, made, read, written = (usage.get(name) or usage.get(other) for name, other in zip(names, others, strict=True))
+    members = (usage.get(name) or usage.get(other) for name, other in zip(names, others, strict=True))
+    input_tokens, output_tokens, input_details, output_details = members
     return Usage(
-        number(given),
-        number(made),
-        number(as_object(read).get("cached_tokens")),
-        number(as_object(read).get("cache_write_tokens")),
-        number(as_object(written).get("reasoning_tokens")),
+        number(input_tokens),
+        number(output_tokens),
+        number(as_object(input_details).get("cached_tokens")),
+        number(as_object(input_details).get("cache_write_tokens")),
+        number(as_object(output_details).get("reasoning_tokens")),
         number(as_object(as_object(tools).get("web_search")).get("num_requests")),
     )
 
@@ -214,15 +215,15 @@ _FIELDS: dict[str, Callable[[Any], object]] = {
 
 def is_incomplete(response: Any, id_: Any) -> bool:
     """Whether a response lacks such a member, or has another id than `id_`, its id so far."""
-    given = as_object(response)
-    return not all(fits(given.get(name)) for name, fits in _FIELDS.items()) or bool(id_ and given["id"] != id_)
+    own = as_object(response)
+    return not all(fits(own.get(name)) for name, fits in _FIELDS.items()) or bool(id_ and own["id"] != id_)
 
 
 def fill_response(response: Any, before: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a response with the missing members: as sent before, or as in `first`, a new response."""
-    given, known = as_object(response), {**first, **before}
-    whole = {name: given[name] if fits(given.get(name)) else known[name] for name, fits in _FIELDS.items()}
-    return {**given, **whole, "id": before.get("id") or whole["id"]}
+    own, known = as_object(response), {**first, **before}
+    whole = {name: own[name] if fits(own.get(name)) else known[name] for name, fits in _FIELDS.items()}
+    return {**own, **whole, "id": before.get("id") or whole["id"]}
 
 
 def shows_error(data: Mapping[str, Any]) -> bool:

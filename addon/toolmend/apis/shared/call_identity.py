@@ -44,7 +44,7 @@ class CallState:
     ended: bool = False
     renamed: bool = False  # its name was repeated
     repeated: bool = False  # it may only repeat the name of the call before
-    lost: bool = False  # its name is missing, and too much was held for it
+    became_text: bool = False  # its name is missing, and too much was held for it
     cumulative: bool = False  # each piece repeats all arguments so far
     seen_before: bool = False  # it began in an earlier delta
     trailing: TrailingJson = field(default_factory=TrailingJson)
@@ -92,16 +92,16 @@ def entries_of(calls: Any) -> list[Any]:
 
 def inner_of(entry: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], bool]:
     """The name and arguments of an entry, and whether they are where they belong."""
-    given = entry.get(kind)
-    inner = given if isinstance(given, Mapping) else _function_in_text(given)
-    if inner is given and "arguments" in inner and ("name" in inner or "name" not in entry):  # nearly all entries
+    function = entry.get(kind)
+    inner = function if isinstance(function, Mapping) else _function_in_text(function)
+    if inner is function and "arguments" in inner and ("name" in inner or "name" not in entry):  # nearly all entries
         return inner, True
     found = {**{name: entry[name] for name in INNER if name in entry}, **inner}
     for other in ("parameters", "input") if kind == "function" else ():
         if other in found:
             found.setdefault("arguments", found[other])
     stands = all(name in inner for name in ("name", "arguments") if name in found)
-    return found, stands and not isinstance(given, str)
+    return found, stands and not isinstance(function, str)
 
 
 def _function_in_text(function: Any) -> Mapping[str, Any]:

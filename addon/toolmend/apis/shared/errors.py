@@ -110,13 +110,14 @@ def translate_error(
     Returns:
         Status, headers and body for the client.
     """
-    given = tuple(headers)
+    upstream_headers = tuple(headers)
     if source == target and status >= 400 and is_error(body):
         out = body
     else:
         status, out = write_error(read_fault(status, body), target, new_id)
     # the body is JSON now, and an unknown upstream's content type may contain line ends
-    return status, (("content-type", "application/json"), *translate_headers(given, source, target, now=now, new_id=new_id)), out
+    translated = translate_headers(upstream_headers, source, target, now=now, new_id=new_id)
+    return status, (("content-type", "application/json"), *translated), out
 
 
 def is_error(body: bytes) -> bool:

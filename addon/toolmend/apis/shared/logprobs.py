@@ -16,6 +16,6 @@ def wants_logprobs(request: Mapping[str, Any]) -> bool:
     return request.get("logprobs") is True or (isinstance(include, list) and INCLUDED in include)
 
 
-def tokens_in(given: Any) -> tuple[Mapping[str, Any], ...]:
+def tokens_in(value: Any) -> tuple[Mapping[str, Any], ...]:
     """The tokens in a list of an answer; other entries are skipped."""
-    return tuple(token for token in given if isinstance(token, dict)) if isinstance(given, list) else ()
+    return tuple(token for token in value if isinstance(token, dict)) if isinstance(value, list) else ()

@@ -39,8 +39,8 @@ def named_arguments(upstream_name: str, name: str, tools: Tools) -> str:
     found = _KEY_AND_VALUE.findall(rest) or _PARAMETER.findall(rest)
     if found:
         schema, properties = tools.schemas[name], tools.properties(name)
-        given = {key: to_json(text, types_of(properties.get(key), schema)) for key, text in found}
-        arguments = "{" + ", ".join(f"{json_text.quote(key)}: {text}" for key, text in given.items()) + "}"
+        values = {key: to_json(text, types_of(properties.get(key), schema)) for key, text in found}
+        arguments = "{" + ", ".join(f"{json_text.quote(key)}: {text}" for key, text in values.items()) + "}"
     elif 0 <= begin < end:
         arguments = rest[begin : end + 1]
     else:

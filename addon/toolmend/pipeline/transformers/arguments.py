@@ -166,8 +166,8 @@ class FitArguments:
     def _schema(self, name: str) -> Schema | None:
         """The schema of a tool's parameters, if known."""
         if name not in self._schemas:
-            given = self._tools.schemas.get(name)
-            self._schemas[name] = Schema(given) if given and self._types else None
+            definition = self._tools.schemas.get(name)
+            self._schemas[name] = Schema(definition) if definition and self._types else None
         return self._schemas[name]
 
     def _release_text(self, call: _Call, out: str, piece: _Piece | None) -> str:

@@ -8,6 +8,7 @@ XX In the other order, `{}` first and then the markup, both are sent, because th
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from io import StringIO
@@ -76,7 +77,7 @@ class Duplicates:
 
     def __init__(self, fired: Callable[[str], None]) -> None:
         self._fired = fired
-        self._choices: dict[int, _Choice] = {}
+        self._choices: defaultdict[int, _Choice] = defaultdict(_Choice)
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
         if len(frame.events) == 1 and self._passes(frame.events[0]):
@@ -117,7 +118,7 @@ class Duplicates:
     def _event(self, event: Event, out: list[Event]) -> None:
         match event:
             case ToolCallStart():
-                choice = self._choice(event.choice)
+                choice = self._choices[event.choice]
                 call = _Call(event)
                 choice.calls[event.index] = call
                 if choice.rivals(call):
@@ -125,14 +126,14 @@ class Duplicates:
                 else:
                     self._send(choice, call, out)
             case ToolCallDelta() | ToolCallEnd():
-                choice = self._choice(event.choice)
+                choice = self._choices[event.choice]
                 continued = choice.calls.get(event.index)
                 if continued is not None:
                     self._continue(choice, continued, event, out)
                 elif event.index not in choice.calls:
                     out.append(event)
             case Finish():
-                self._release(self._choice(event.choice), out)
+                self._release(self._choices[event.choice], out)
                 out.append(event)
             case MessageEnd() | StreamError():
                 for choice in self._choices.values():
@@ -175,8 +176,3 @@ class Duplicates:
         for call in choice.calls.values():
             if call is not None and call.held is not None:
                 self._send(choice, call, out)
-
-    def _choice(self, number: int) -> _Choice:
-        if number not in self._choices:
-            self._choices[number] = _Choice()
-        return self._choices[number]

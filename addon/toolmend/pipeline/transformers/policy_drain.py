@@ -1,5 +1,6 @@
 """The policy that suppresses text, `drain`: only in choices with a call. policy.py describes it."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from ...core.events import Event, Finish, Frame, MessageEnd, TextDelta, ToolCallStart
@@ -26,7 +27,7 @@ class Drain:
         self._fired = fired
         self._max_bytes = max_bytes
         self._queue = FrameQueue()
-        self._choices: dict[int, _Drained] = {}
+        self._choices: defaultdict[int, _Drained] = defaultdict(_Drained)
 
     @property
     def silent(self) -> bool:
@@ -56,17 +57,17 @@ class Drain:
     def _event(self, event: Event) -> None:
         match event:
             case TextDelta():
-                choice = self._choice(event.choice)
+                choice = self._choices[event.choice]
                 if not choice.called:
                     self._hold(choice)
             case ToolCallStart(in_text=True):
-                choice = self._choice(event.choice)
+                choice = self._choices[event.choice]
                 self._hold(choice)
                 if not choice.called and choice.since is not None:
                     choice.called = True
                     self._queue.edit(choice.since, self._keeps)
             case Finish():
-                self._choice(event.choice).since = None
+                self._choices[event.choice].since = None
             case MessageEnd():
                 for choice in self._choices.values():
                     choice.since = None
@@ -78,12 +79,7 @@ class Drain:
             choice.since = self._queue.next
 
     def _keeps(self, event: Event) -> bool:
-        if not isinstance(event, TextDelta) or not self._choice(event.choice).called:
+        if not isinstance(event, TextDelta) or not self._choices[event.choice].called:
             return True
         self._fired("policy_drain")
         return False
-
-    def _choice(self, number: int) -> _Drained:
-        if number not in self._choices:
-            self._choices[number] = _Drained()
-        return self._choices[number]

@@ -4,6 +4,7 @@ Whether an event passes depends on earlier events of its choice, never on how th
 a clock.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
@@ -42,7 +43,7 @@ class First:
         self._fired = fired
         self._ends_at = ends_at
         self.lets_go = ends_at is not None
-        self._choices: dict[int, _Choice] = {}
+        self._choices: defaultdict[int, _Choice] = defaultdict(_Choice)
 
     def feed(self, frame: Frame) -> Sequence[Frame]:
         if self.done:  # the rest of the frame that ended the response
@@ -62,12 +63,12 @@ class First:
     def _event(self, event: Event) -> Event | None:
         match event:
             case TextDelta() | ReasoningDelta():
-                choice = self._choice(event.choice)
+                choice = self._choices[event.choice]
                 if choice.stopped:
                     self._suppress(choice, cut=bool(event.text.strip()))
                     return None
             case ToolCallStart():
-                choice = self._choice(event.choice)
+                choice = self._choices[event.choice]
                 if event.in_text and (choice.last or choice.calls == self._max_calls):
                     choice.open.discard(choice.current)  # it was broken off
                     self._stop(choice)
@@ -79,7 +80,7 @@ class First:
                 if event.in_text:
                     self._begin(choice, event.index)
             case ToolCallDelta() | ToolCallEnd():
-                choice = self._choice(event.choice)
+                choice = self._choices[event.choice]
                 if event.index in choice.dropped:
                     return None
                 if isinstance(event, ToolCallEnd):
@@ -87,7 +88,7 @@ class First:
                 if event.index == choice.current:
                     self._continue(choice, event)
             case Finish():
-                choice = self._choice(event.choice)
+                choice = self._choices[event.choice]
                 choice.current = choice.since = None
                 choice.finished = True
                 if choice.cut:
@@ -127,11 +128,6 @@ class First:
         self.done = True
         finishes = tuple(Finish("tool_calls", number) for number in unfinished)
         return Frame(None, finishes, touched=True), Frame(None, (MessageEnd(),), touched=True)
-
-    def _choice(self, number: int) -> _Choice:
-        if number not in self._choices:
-            self._choices[number] = _Choice()
-        return self._choices[number]
 
 
 class Collect(First):
