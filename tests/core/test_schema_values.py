@@ -29,6 +29,9 @@ ROOT: dict[str, Any] = {
 SCHEMAS: list[tuple[Any, str]] = [
     ({"type": "string"}, "string"),
     ({"type": "STRING"}, "string"),
+    ({"type": "float"}, "number"),
+    ({"type": ["int", "bool"]}, "integer boolean"),
+    ({"type": "dict"}, "object"),
     ({"type": ["string", "null"]}, "string null"),
     ({"type": ["string", 3, None, {}, "any"]}, "string"),
     ({"type": "string", "nullable": True}, "string null"),

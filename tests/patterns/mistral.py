@@ -31,7 +31,7 @@ def wild(text: str, seed: int, calls: list[tuple[str | None, str, str]] = BOTH, 
 def _held(patterns: dict[str, Pattern]) -> dict[str, Pattern]:
     """An id may stand behind the arguments, so these are held; a call that is broken off is given back, and is a bare array."""
     broken = patterns["old-broken-off"]
-    return {**patterns, "old-broken-off": replace(broken, content="[TOOL_CALLS] ", rules=("json_array",))}
+    return {**patterns, "old-broken-off": replace(broken, rules=("json_array",))}
 
 
 PATTERNS: dict[str, Pattern] = {

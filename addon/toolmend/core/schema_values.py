@@ -24,7 +24,17 @@ MAX_LITERAL = 65_536
 
 _NONE = type(None)
 _KIND = {_NONE: "null", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array", str: "string"}
-_NAMES = frozenset(_KIND.values())
+_NAMES: Mapping[str, str] = {
+    **{name: name for name in _KIND.values()},
+    **dict.fromkeys(("int", "long"), "integer"),
+    **dict.fromkeys(("float", "double", "num"), "number"),
+    "bool": "boolean",
+    "dict": "object",
+    "list": "array",
+    "str": "string",
+}
+"""The types of JSON schemas, and what tools written in other languages call them."""
+
 
 
 def types_of(schema: Any, root: Any) -> frozenset[str]:
@@ -91,7 +101,8 @@ def _parts(schema: Any, root: Any) -> list[Mapping[Any, Any]]:
 def _own_types(node: Mapping[Any, Any]) -> set[str]:
     """Returns the types of a schema itself, without its references."""
     declared = node.get("type")
-    types = {name.lower() for name in (declared, *as_list(declared)) if isinstance(name, str)} & _NAMES
+    names = (name.lower() for name in (declared, *as_list(declared)) if isinstance(name, str))
+    types = {_NAMES[name] for name in names if name in _NAMES}
     if not types:
         values = [*as_list(node.get("enum")), *([node["const"]] if "const" in node else [])]
         types = {_KIND[type(value)] for value in values if type(value) in _KIND}

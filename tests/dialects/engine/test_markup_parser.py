@@ -103,6 +103,7 @@ def test_how_one_text_goes_on_says_nothing_of_the_other(reasoning: bool) -> None
         assert reader.text_state(reasoning=not reasoning, held=held) is None
 
 
+LFM2 = "<|tool_call_start|>"
 PICK = Tools({"pick": {"type": "object", "properties": {"a": {"type": "string"}}}})
 CALL = '{"name": "pick", "arguments": {"a": "b"}}'
 WRAPPED = (
@@ -158,3 +159,11 @@ def test_an_array_that_breaks_off_far_behind_its_calls_is_text() -> None:
     rest = ', {"x": "' + "y" * 300
     told = Told([f"[TOOL_CALLS] [{CALL}{rest}"], PICK, ("mistral",))
     assert (len(told.calls), told.content) == (1, rest)
+
+
+@pytest.mark.parametrize(("after", "content"), [(LFM2, ""), (f" {LFM2}\n", ""), (f" and {LFM2}", f" and {LFM2}"), (f"{LFM2} x", f"{LFM2} x")])
+def test_a_token_that_begins_no_further_call_is_dropped(after: str, content: str) -> None:
+    text = f'{LFM2}[pick(a="b")]<|tool_call_end|>{after}'
+    for pieces in ([text], list(text)):
+        told = Told(pieces, PICK, ("lfm2",), broken=False)
+        assert ([call[2] for call in told.calls], told.content) == (['{"a": "b"}'], content)

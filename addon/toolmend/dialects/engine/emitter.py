@@ -376,10 +376,7 @@ class Emitter:
         elif not self.tentative:
             self._resolve_guess()
         self.committed = True
-        if self.tentative:
-            self.tentative.rules.append(dialect.name)
-        else:
-            self.fired(dialect.name)
+        self.report(dialect.name)
         self.drop_markup()
         self.place.markup()
         self.calls += 1
@@ -387,6 +384,13 @@ class Emitter:
         self._index = self.take_index(self._next_index)
         reasoning = self.in_reasoning
         self._queue(ToolCallStart(self._index, id_, name, self._choice, in_text=True, in_reasoning=reasoning))
+
+    def report(self, rule: str) -> None:
+        """Reports a rule; while the calls are tentative, only once they are confirmed."""
+        if self.tentative:
+            self.tentative.rules.append(rule)
+        else:
+            self.fired(rule)
 
     def _step_aside(self) -> None:
         """Drops the wrapper before a call, and emits the text between the two."""

@@ -277,9 +277,17 @@ class MarkupParser(Emitter):
             elif found not in self._openers.whole and not scanner.ended and match.end() == len(scanner.text):
                 yield  # a prefix of an opener
             else:
-                called = yield from self._call(found)
-                if not called:
+                before, called = called, (yield from self._call(found))
+                if not called and before and self._is_stray(before):
+                    scanner.pos = len(scanner.text)
+                    self.drop_markup()
+                elif not called:
                     self.emit_text(scanner.pos + 1)
+
+    def _is_stray(self, dialect: Dialect) -> bool:
+        """Whether the text ends with a token that begins a call of the dialect, directly after such a call."""
+        rest = self.scanner.text[self.scanner.pos :].rstrip()
+        return self.scanner.ended and not dialect.ambiguous and rest in dialect.openers
 
     def _end_of_wrapper(self, before: int) -> Reading[bool]:
         """Drops the end tag of the open wrapper if it is in the text up to `before`, where an opener may begin.

@@ -135,11 +135,7 @@ class Values(ValueText):
         """Parses a repeated parameter: a further list item, or the value that replaces the earlier one if that is still held."""
         pieces: list[str] = []
         whole = yield from self._text(pieces.append)
-        parser = self._parser
-        if parser.tentative:
-            parser.tentative.rules.append("repeated_parameter")
-        else:
-            parser.fired("repeated_parameter")
+        self._parser.report("repeated_parameter")
         if whole and name in self._held:
             text = "".join(pieces)
             items = self._held[name][1:]

@@ -41,7 +41,7 @@ class Leftovers(CustomDialect):
             follows = yield from scanner.peek()  # holds for a native call that may follow (MarkupParser.native)
             if follows not in ("<", "[") or not (yield from parser.call_in(len(closer), ())):
                 return False
-            parser.fired(self.name)
+            parser.report(self.name)
             return True
         direct = parser.after_call
         if (yield from scanner.literal(self.wrappers)):
@@ -54,7 +54,7 @@ class Leftovers(CustomDialect):
             yield from scanner.run(_IN_LINE, 256)
             if (yield from scanner.peek()) not in ("", "\r", "\n", "<"):
                 return False
-        parser.fired(self.name)
+        parser.report(self.name)
         parser.drop_markup()
         return True
 
