@@ -88,6 +88,13 @@ class Scanner:
             self.pos -= len(found)
         return found
 
+    def look[T](self, reading: Reading[T]) -> Reading[T]:
+        """Runs a parser and moves back to where it began. Returns the parser's result."""
+        offset = self.pos - self.start
+        found = yield from reading
+        self.pos = self.start + offset
+        return found
+
     def run(self, pattern: re.Pattern[str], limit: int) -> Reading[str | None]:
         """Reads and returns the longest text that `pattern` (a repeated character class) matches.
 

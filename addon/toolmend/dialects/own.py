@@ -25,7 +25,7 @@ from .engine.json_body import read_arguments, surplus
 from .engine.parameters import Values, read_parameters
 from .engine.strict_dialect import StrictDialect
 from .engine.tags import MAX_OPENERS, TagDialect
-from .engine.value_text import Tags
+from .engine.value_text import Tags, without_line_ends
 
 if TYPE_CHECKING:
     from .engine.markup_parser import MarkupParser
@@ -217,7 +217,7 @@ class OwnDialect(TagDialect):
                 follows = bool((yield from scanner.ahead(ends))) or (yield from self._key(parser, name)) is not None
                 if follows:
                     scanner.pos = scanner.start + after
-                    return _trimmed(scanner.text[scanner.start + begin : scanner.start + end])
+                    return without_line_ends(scanner.text[scanner.start + begin : scanner.start + end])
             scanner.pos = scanner.start + end + 1
 
     def _attributes(
@@ -329,13 +329,6 @@ def _emit_call(parser: "MarkupParser", name: str, given: dict[str, str], commit:
     parser.arguments("{" + ", ".join(texts) + "}")
     parser.end()
     return True
-
-
-def _trimmed(text: str) -> str:
-    """A value without the line ends next to its tags."""
-    if text.startswith(("\n", "\r\n")):
-        return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
-    return text
 
 
 def _unquoted(text: str) -> str:

@@ -53,6 +53,22 @@ def string(fields: Object, key: str) -> str:
     return value or ""
 
 
+def tool_name(fields: Object) -> str:
+    """The name of a tool or of a call. Raises RequestError if there is none."""
+    name = string(fields, "name")
+    if not name:
+        raise RequestError("a tool, or a call of one, has no `name`")
+    return name
+
+
+def data_url(url: str) -> tuple[str, str] | None:
+    """The media type and the base64 text of a data URL; None for any other URL."""
+    head, comma, data = url.partition(",")
+    if not (comma and head.startswith("data:") and head.endswith(";base64")):
+        return None
+    return head.removeprefix("data:").partition(";")[0], data
+
+
 def number(fields: Object, key: str) -> float | None:
     """A number."""
     value = fields.get(key)

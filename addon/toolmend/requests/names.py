@@ -50,9 +50,13 @@ def _legal(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
+def text_hash(text: str) -> str:
+    """The SHA-256 of a text in hex."""
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
 def _hashed(short: str, salt: str) -> str:
-    hashed = sha256(salt.encode(errors="surrogatepass")).hexdigest()
-    return f"{short[: MAX_NAME - _HASH - 1]}_{hashed[:_HASH]}"
+    return f"{short[: MAX_NAME - _HASH - 1]}_{text_hash(salt)[:_HASH]}"
 
 
 def with_legal_names(conversation: Conversation, pattern: str) -> tuple[Conversation, Mapping[str, str]]:

@@ -14,12 +14,12 @@
 import json
 import re
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 from ..apis.shared.logprobs import wants_logprobs
 from .conversation import Conversation
 from .fields import add_note
+from .names import text_hash
 from .request_limits import Quirks
 
 NAMES = (
@@ -83,7 +83,7 @@ def written(
     if derived and "prompt_cache_key" in quirks.options and conversation.user:
         members.setdefault("prompt_cache_key", cache_key(conversation.user))
     if isinstance(key := members.get("prompt_cache_key"), str) and not (key.isascii() and len(key) <= MAX_KEY):
-        members["prompt_cache_key"] = _hash(key)
+        members["prompt_cache_key"] = text_hash(key)[:32]
     return members
 
 
@@ -111,8 +111,4 @@ def cache_key(user: str) -> str:
     except (ValueError, AttributeError, RecursionError):
         found = _SESSION.search(user)
         session = found[1] if found else None
-    return session if isinstance(session, str) and session.isascii() and 0 < len(session) <= MAX_KEY else _hash(user)
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
+    return session if isinstance(session, str) and session.isascii() and 0 < len(session) <= MAX_KEY else text_hash(user)[:32]

@@ -11,10 +11,10 @@
 
 import re
 from collections.abc import Mapping
-from hashlib import sha256
 
 from ..core.fastclass import replace, value
 from .conversation import Conversation, Part, ToolResult, ToolUse, Turn
+from .names import text_hash
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -56,7 +56,7 @@ class _Hash:
         return "".join(_DIGITS[byte % 62] for byte in self._digest()[:9])
 
     def _digest(self) -> bytes:
-        return sha256(self._id.encode(errors="surrogatepass")).digest()
+        return bytes.fromhex(text_hash(self._id))
 
 
 def with_ids(conversation: Conversation, style: str) -> Conversation:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 from ...core import json_text
 from ...core.fastclass import value
 from ...core.literal_search import openers
-from ...core.scanner import Reading, Scanner
+from ...core.scanner import Reading
 from ...core.text_state import without
 from .closers import CLOSINGS, OPENINGS, Closer, read_closer
 from .tag import Tag
@@ -170,7 +170,7 @@ class ValueText:
             yield from scanner.literal(_NEWLINES)
             return word
         scanner.pos = scanner.start + offset
-        if not text.strip() and (yield from _look(scanner, self._closing_follows())):
+        if not text.strip() and (yield from scanner.look(self._closing_follows())):
             return None
         left = [name for name in self._properties if name not in self.given]
         required = [name for name in left if name in (self._schema.get("required") or ())]
@@ -265,7 +265,7 @@ class ValueText:
         after = yield from self._after(quick=True)
         doubled = doubled and after.what == "own" and not after.damaged
         if doubled:
-            after = yield from _look(self._parser.scanner, self._after_doubled())
+            after = yield from self._parser.scanner.look(self._after_doubled())
         if after.what != "text":
             return after.what != "own"
         doubted = doubled or after.damaged > 0 or (yield from self._at_line_end())
@@ -330,7 +330,7 @@ class ValueText:
         if after.what == "over" and closer.cut and not after.exact and self._parser.scanner.broken:
             return False
         if after.what == "own" and closer.element == self._names[0] and not closer.cut and not after.damaged:
-            return (yield from _look(self._parser.scanner, self._after_doubled())).what != "text"
+            return (yield from self._parser.scanner.look(self._after_doubled())).what != "text"
         return (yield from self._ends_by(after, certain=after.exact > 0))
 
     def _ends_by(self, after: After, *, certain: bool) -> Reading[bool]:
@@ -350,7 +350,7 @@ class ValueText:
         It does if it begins a call of an offered tool, and no end of the value comes after it.
         """
         scanner = self._parser.scanner
-        begins = (yield from _look(scanner, self._is_call())) and not (yield from self._ends_later(weak=True, nested=True))
+        begins = (yield from scanner.look(self._is_call())) and not (yield from self._ends_later(weak=True, nested=True))
         scanner.pos -= back if begins else 0
         return begins
 
@@ -389,7 +389,7 @@ class ValueText:
 
     def _at_line_end(self) -> Reading[bool]:
         """Whether only blanks follow on the line."""
-        return (yield from _look(self._parser.scanner, self._line_ends()))
+        return (yield from self._parser.scanner.look(self._line_ends()))
 
     def _line_ends(self) -> Reading[bool]:
         scanner = self._parser.scanner
@@ -398,7 +398,7 @@ class ValueText:
 
     def _after(self, *, quick: bool = False) -> Reading[After]:
         """What follows, without moving the scanner. `quick`: stop at an exact end of the call."""
-        return (yield from _look(self._parser.scanner, self._read_after(quick=quick)))
+        return (yield from self._parser.scanner.look(self._read_after(quick=quick)))
 
     def _read_after(self, *, quick: bool) -> Reading[After]:
         scanner = self._parser.scanner
@@ -449,7 +449,7 @@ class ValueText:
             nested: Whether a call begins at the scanner's position that may be part of the value. Otherwise the next call ends
                 the search.
         """
-        return (yield from _look(self._parser.scanner, self._finds_end(weak=weak, nested=nested)))
+        return (yield from self._parser.scanner.look(self._finds_end(weak=weak, nested=nested)))
 
     def _finds_end(self, *, weak: bool, nested: bool) -> Reading[bool]:
         scanner = self._parser.scanner
@@ -466,7 +466,7 @@ class ValueText:
                     name = yield from self._header_here(len(found))
                     depth += name is not None and self._nests(name)
                 elif found in self._begins:
-                    if not nested and (not weak or (yield from _look(scanner, self._is_call()))):
+                    if not nested and (not weak or (yield from scanner.look(self._is_call()))):
                         return False
                 elif found and depth:
                     depth -= 1
@@ -487,7 +487,7 @@ class ValueText:
         """The name of the parameter whose tag begins `back` characters before the scanner's position."""
         scanner = self._parser.scanner
         scanner.pos -= back
-        header = yield from _look(scanner, self.header())
+        header = yield from scanner.look(self.header())
         scanner.pos += back
         return header and header[0]
 
@@ -516,6 +516,13 @@ def _marks(tag: Tag, others: tuple[str, ...], more: frozenset[str]) -> tuple[tup
     return marks, (*heads, *(newline + head for newline in _NEWLINES for head in ("<", *rare)))
 
 
+def without_line_ends(text: str) -> str:
+    """A value without the line ends next to its tags: one after the begin tag, and then one before the end tag."""
+    if text.startswith(("\n", "\r\n")):
+        return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
+    return text
+
+
 @cache
 def _stems(tag: Tag) -> tuple[str, ...]:
     """The prefixes of a parameter's tag up to the element's name."""
@@ -527,11 +534,3 @@ def _stems(tag: Tag) -> tuple[str, ...]:
 def _heads(marks: tuple[str, ...]) -> tuple[str, ...]:
     """The prefixes that the search uses."""
     return tuple(sorted({mark[:HEAD] for mark in marks}))
-
-
-def _look[T](scanner: Scanner, reading: Reading[T]) -> Reading[T]:
-    """Runs a parser and moves the scanner back to where it was."""
-    offset = scanner.pos - scanner.start
-    found = yield from reading
-    scanner.pos = scanner.start + offset
-    return found

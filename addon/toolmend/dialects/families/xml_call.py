@@ -27,6 +27,7 @@ from ..engine.dialect import CustomDialect
 from ..engine.envelope import ARGUMENTS, NAMES
 from ..engine.json_body import follow_object
 from ..engine.names import opener_names
+from ..engine.value_text import without_line_ends
 
 if TYPE_CHECKING:
     from ..engine.markup_parser import MarkupParser
@@ -88,7 +89,7 @@ class XMLCall(CustomDialect):
             if not wraps or parser.opens_wrapper(opener):
                 return False
             return (yield from parser.call_in(len(opener), (f"</{word}>", f"</ {word}>"))) is not None
-        if word == "function" and rest.startswith("=") and (yield from _look(scanner, self._qwen_follows(scanner))):
+        if word == "function" and rest.startswith("=") and (yield from scanner.look(self._qwen_follows(scanner))):
             return False
         found = yield from parser.attempt(self._call(parser, word, name, empty=bool(tag["empty"])))
         if not found or not (yield from self._ends(parser)):
@@ -167,7 +168,7 @@ class XMLCall(CustomDialect):
         items: dict[str, list[str]] = {}  # name → JSON of each value as a list item
         while len(given) < MAX_PARAMETERS:
             yield from scanner.blanks()
-            if not (yield from scanner.peek()) or (yield from _look(scanner, _end(scanner, ends))):
+            if not (yield from scanner.peek()) or (yield from scanner.look(_end(scanner, ends))):
                 return "{" + ", ".join(f"{json_text.quote(key)}: {value}" for key, value in given.items()) + "}"
             header = yield from self._parameter(parser, name)
             if header is None:
@@ -210,7 +211,7 @@ class XMLCall(CustomDialect):
             scanner.pos = at
             end = at - scanner.start
             ended = (yield from _end(scanner, closer)) or (yield from self._wrong_end(parser, name, ends))
-            if ended and (yield from _look(scanner, self._follows(parser, name, ends))):
+            if ended and (yield from scanner.look(self._follows(parser, name, ends))):
                 return _plain(scanner.text[scanner.start + begin : scanner.start + end])
             scanner.pos = scanner.start + end + 1
         return None
@@ -229,7 +230,7 @@ class XMLCall(CustomDialect):
         """Whether the text at the scanner's position can follow a parameter."""
         scanner = parser.scanner
         yield from scanner.blanks()
-        if not (yield from scanner.peek()) or (yield from _look(scanner, _end(scanner, ends))):
+        if not (yield from scanner.peek()) or (yield from scanner.look(_end(scanner, ends))):
             return True
         return (yield from self._parameter(parser, name)) is not None
 
@@ -251,14 +252,6 @@ def _end(scanner: Scanner, names: tuple[str, ...]) -> Reading[bool]:
         return True
     scanner.pos = scanner.start + back
     return False
-
-
-def _look[T](scanner: Scanner, reading: Reading[T]) -> Reading[T]:
-    """Runs a parser and moves the scanner back."""
-    back = scanner.pos - scanner.start
-    found = yield from reading
-    scanner.pos = scanner.start + back
-    return found
 
 
 def _name_in(parser: "MarkupParser", word: str, rest: str) -> str | None:
@@ -289,11 +282,7 @@ def _unwrapped(parser: "MarkupParser", name: str, text: str) -> str:
 def _plain(text: str) -> str:
     """A value without its CDATA, or without the line ends next to its tags."""
     cdata = _CDATA.fullmatch(text)
-    if cdata:
-        return cdata[1]
-    if text.startswith(("\n", "\r\n")):
-        return text.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
-    return text
+    return cdata[1] if cdata else without_line_ends(text)
 
 
 XML_CALL = XMLCall("xml_call", _HEADS, ambiguous=True, offered_only=True, place="line", in_reasoning="doubtful")

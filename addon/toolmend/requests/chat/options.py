@@ -3,13 +3,13 @@
 request_limits.py determines what the upstream accepts; the rest is left out with a note.
 """
 
-from hashlib import sha256
 from typing import Any
 
 from .. import options as shared
 from ..conversation import Conversation, Format, Reasoning, ThinkingPart
 from ..efforts import budget_of, effort_of
 from ..fields import add_note
+from ..names import text_hash
 from ..request_limits import Quirks
 from ..schemas import cleaned, is_strict, without
 
@@ -87,7 +87,7 @@ def user_of(conversation: Conversation, quirks: Quirks, notes: list[str]) -> dic
     if not quirks.user:
         add_note(notes, "`user` is left out: this upstream has no such field")
         return {}
-    return {"user": user if len(user) <= MAX_USER else sha256(user.encode(errors="surrogatepass")).hexdigest()}
+    return {"user": user if len(user) <= MAX_USER else text_hash(user)}
 
 
 def sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, effort: str) -> dict[str, Any]:

@@ -31,9 +31,23 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, add_note, an_object, flag, note_unknown, number, objects, string, strings, whole, words
+from ..fields import (
+    Object,
+    add_note,
+    an_object,
+    data_url,
+    flag,
+    note_unknown,
+    number,
+    objects,
+    string,
+    strings,
+    tool_name,
+    whole,
+    words,
+)
 from ..reasoning_details import joined_details
-from .tools import API, cache_of, choice_of, format_of, name_of, reasoning_of, tools_of
+from .tools import API, cache_of, choice_of, format_of, reasoning_of, tools_of
 
 _KNOWN = words(
     "model messages tools functions tool_choice function_call parallel_tool_calls max_completion_tokens max_tokens stop "
@@ -138,7 +152,7 @@ def _part(entry: Object) -> Part | None:
             inner = entry.get("image_url")
             fields = {"url": inner} if isinstance(inner, str) else an_object(inner, "image_url")
             url, detail = string(fields, "url"), string(fields, "detail")
-            media_type, data = _data(url)
+            media_type, data = data_url(url) or ("", "")
             if data:
                 return Image(data=data, media_type=media_type, detail=detail, cache=cache_of(entry))
             return Image(url=url, detail=detail, cache=cache_of(entry))
@@ -147,17 +161,9 @@ def _part(entry: Object) -> Part | None:
     return Other(API, entry)
 
 
-def _data(url: str) -> tuple[str, str]:
-    """The media type and the base64 text of a data URI."""
-    head, _, data = url.partition(",")
-    if not (head.startswith("data:") and head.endswith(";base64")):
-        return "", ""
-    return head.removeprefix("data:").partition(";")[0], data
-
-
 def _file(file: Object, cache: Cache) -> Document:
     data, title = string(file, "file_data"), string(file, "filename")
-    media_type, encoded = _data(data)
+    media_type, encoded = data_url(data) or ("", "")
     if media_type.startswith("text/"):
         try:
             return Document(text=base64.b64decode(encoded).decode(), title=title, cache=cache)
@@ -190,11 +196,11 @@ def _sealed(entry: Object) -> ThinkingPart | None:
 def _call(call: Object) -> ToolUse:
     if call.get("type") == "custom":
         custom = an_object(call.get("custom"), "custom")
-        return ToolUse(string(call, "id"), name_of(custom), string(custom, "input"), "custom")
+        return ToolUse(string(call, "id"), tool_name(custom), string(custom, "input"), "custom")
     return _function_use(an_object(call.get("function"), "function"), string(call, "id"))
 
 
 def _function_use(function: Object, id_: str) -> ToolUse:
     arguments = function.get("arguments")
     text = json_text.dumps(arguments) if isinstance(arguments, Mapping) else string(function, "arguments")
-    return ToolUse(id_, name_of(function), text)
+    return ToolUse(id_, tool_name(function), text)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from .. import RequestError
 from ..conversation import Cache, Format, Other, Reasoning, Tool, ToolChoice
-from ..fields import Object, an_object, flag, note_unknown, objects, string, whole, words
+from ..fields import Object, an_object, flag, note_unknown, objects, string, tool_name, whole, words
 
 API = "chat"
 
@@ -20,14 +20,6 @@ API = "chat"
 def cache_of(fields: Object) -> Cache:
     """The cache breakpoint of a part, a tool or a request."""
     return an_object(fields.get("cache_control"), "cache_control") or None
-
-
-def name_of(fields: Object) -> str:
-    """The name of a tool or of a call. Raises RequestError if there is none."""
-    name = string(fields, "name")
-    if not name:
-        raise RequestError("a tool, or a call of one, has no `name`")
-    return name
 
 
 def tools_of(request: Object, notes: list[str]) -> list[Tool | Other]:
@@ -42,7 +34,7 @@ def tools_of(request: Object, notes: list[str]) -> list[Tool | Other]:
                 custom = an_object(tool.get("custom"), "custom")
                 format_ = an_object(custom.get("format"), "format") or None
                 description = string(custom, "description") or None
-                found.append(Tool(name_of(custom), description, kind="custom", format=format_))
+                found.append(Tool(tool_name(custom), description, kind="custom", format=format_))
             case _:
                 found.append(Other(API, tool))
     return [*found, *(_function(tool, None, notes) for tool in objects(request.get("functions"), "functions"))]
@@ -52,7 +44,7 @@ def _function(function: Object, cache: Cache, notes: list[str]) -> Tool:
     note_unknown(function, words("name description parameters strict cache_control"), "a tool", notes)
     parameters = function.get("parameters")
     return Tool(
-        name_of(function),
+        tool_name(function),
         description=string(function, "description") or None,
         schema=None if parameters is None else an_object(parameters, "parameters"),
         strict=flag(function, "strict"),
@@ -78,7 +70,7 @@ def choice_of(choice: Any) -> ToolChoice | None:
 
 def _chosen(tool: Object) -> str:
     """The name in `{"type": "function", "function": {"name"}}`, and in the older `{"name"}`."""
-    return name_of(an_object(tool.get("function", tool.get("custom", tool)), "function"))
+    return tool_name(an_object(tool.get("function", tool.get("custom", tool)), "function"))
 
 
 def reasoning_of(request: Object, notes: list[str]) -> Reasoning | None:

@@ -30,7 +30,20 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, add_note, an_object, flag, note_unknown, number, objects, string, strings, whole, words
+from ..fields import (
+    Object,
+    add_note,
+    an_object,
+    flag,
+    note_unknown,
+    number,
+    objects,
+    string,
+    strings,
+    tool_name,
+    whole,
+    words,
+)
 from ..server_tools import COMPUTERS, NO_COMPUTER, as_text
 
 API = "messages"
@@ -163,7 +176,7 @@ def _part(block: Object, notes: list[str]) -> Part:
             return ThinkingPart("", opened(data) or ReasoningState("redacted", data))
         case "tool_use":
             note_unknown(block, _TOOL_USE, "a tool_use block", notes)
-            return ToolUse(string(block, "id"), _name(block), _arguments(block.get("input")), cache=_cache(block))
+            return ToolUse(string(block, "id"), tool_name(block), _arguments(block.get("input")), cache=_cache(block))
         case "tool_result":
             note_unknown(block, _TOOL_RESULT, "a tool_result block", notes)
             return ToolResult(
@@ -242,16 +255,9 @@ def _document(block: Object, notes: list[str]) -> Part:
     return Other(API, block)
 
 
-def _name(fields: Object) -> str:
-    name = string(fields, "name")
-    if not name:
-        raise RequestError("a tool, or a call of one, has no `name`")
-    return name
-
-
 def _tool(tool: Object, notes: list[str]) -> Tool | Other:
     if known := builtin_tools.of_messages(tool):
-        return Tool(_name(tool), *known, cache=_cache(tool))
+        return Tool(tool_name(tool), *known, cache=_cache(tool))
     if str(tool.get("type")).startswith(COMPUTERS):
         raise RequestError(NO_COMPUTER.format(tool["type"]))
     if tool.get("type") not in (None, "custom"):
@@ -261,7 +267,7 @@ def _tool(tool: Object, notes: list[str]) -> Tool | Other:
     note_unknown(tool, known_members, "a tool", notes)
     schema = tool.get("input_schema")
     return Tool(
-        _name(tool),
+        tool_name(tool),
         description=description or None,
         schema=None if schema is None else an_object(schema, "input_schema"),
         strict=flag(tool, "strict"),
@@ -283,7 +289,7 @@ def _choice(choice: Object) -> ToolChoice | None:
     mode = _MODES.get(string(choice, "type"))
     if mode is None:
         raise RequestError(f"`tool_choice` is of the type {choice.get('type')!r}: write auto, any, tool or none")
-    return ToolChoice(mode, (_name(choice),) if mode == "tool" else ())
+    return ToolChoice(mode, (tool_name(choice),) if mode == "tool" else ())
 
 
 def _reasoning(thinking: Object, effort: str, notes: list[str]) -> Reasoning | None:

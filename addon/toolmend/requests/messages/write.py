@@ -4,7 +4,6 @@ Expects turns in order (turn_order.py) and legal names and ids. What Messages ca
 """
 
 import re
-from hashlib import sha256
 from typing import Any
 
 from ...core.fastclass import replace
@@ -14,6 +13,7 @@ from ..conversation import Conversation, Other, Reasoning, Tool, Turn
 from ..efforts import budget_of, nearest, of_budget
 from ..fields import add_note
 from ..model_rules import asks_to_think
+from ..names import text_hash
 from ..request_limits import Quirks
 from ..schemas import adapted, close_objects, is_recursive
 from ..stand_ins import BEGINNING, CONTINUE
@@ -290,8 +290,4 @@ def _sampling(conversation: Conversation, quirks: Quirks, notes: list[str], *, t
 
 def _user(user: str) -> str:
     """The user id, hashed if it is too long or names a person, which Anthropic forbids."""
-    return _hash(user) if len(user) > MAX_USER or _NAMES_A_PERSON.search(user) else user
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return text_hash(user) if len(user) > MAX_USER or _NAMES_A_PERSON.search(user) else user

@@ -42,7 +42,7 @@ from ..conversation import (
     ToolUse,
     Turn,
 )
-from ..fields import Object, add_note, an_object, flag, number, objects, string, strings, whole
+from ..fields import Object, add_note, an_object, data_url, flag, number, objects, string, strings, whole
 from .tools import API, flat, read_choice, read_tools
 
 ENCRYPTED = "reasoning.encrypted_content"
@@ -203,31 +203,28 @@ def _part(block: Object) -> Part:
         case "refusal":
             return RefusalPart(string(block, "refusal"))
         case "input_image":
-            data, media_type, url = _located(string(block, "image_url"))
+            url = string(block, "image_url")
+            inline = data_url(url)
+            media_type, data = inline or ("", "")
             detail = string(block, "detail")
-            return Image(data, media_type, url, string(block, "file_id"), "" if detail == "auto" else detail)
+            return Image(data, media_type, "" if inline else url, string(block, "file_id"), "" if detail == "auto" else detail)
         case "input_file":
             return _document(block)
     return Other(API, block)
 
 
 def _document(block: Object) -> Document:
-    data, media_type, url = _located(string(block, "file_data"))
+    file_data = string(block, "file_data")
+    inline = data_url(file_data)
+    media_type, data = inline or ("", "")
+    url = string(block, "file_url") or ("" if inline else file_data)
     title, text = string(block, "filename"), ""
     if media_type.startswith("text/"):
         with suppress(binascii.Error, ValueError):
             text = base64.b64decode(data).decode()
     if text:
         return Document(text=text, title=title)
-    return Document(data, media_type, url=string(block, "file_url") or url, file_id=string(block, "file_id"), title=title)
-
-
-def _located(url: str) -> tuple[str, str, str]:
-    """The data and media type of a data URL; of any other, the URL."""
-    head, comma, data = url.partition(",")
-    if not (comma and head.startswith("data:") and head.endswith(";base64")):
-        return "", "", url
-    return data, head.removeprefix("data:").partition(";")[0], ""
+    return Document(data, media_type, url=url, file_id=string(block, "file_id"), title=title)
 
 
 def _output(output: Any, notes: list[str]) -> tuple[TextPart | Image | Document, ...]:

@@ -15,7 +15,7 @@ from ...core import builtin_tools
 from ...core.tools import SEARCH, builtin, each_tool, is_search, joined, searches
 from .. import RequestError, web_search
 from ..conversation import Conversation, Other, Tool, ToolChoice
-from ..fields import Object, add_note, an_object, flag, note_unknown, objects, string
+from ..fields import Object, add_note, an_object, flag, note_unknown, objects, string, tool_name
 from ..request_limits import Quirks
 from ..schemas import adapted, is_strict, of_object
 from ..server_tools import COMPUTERS, NO_COMPUTER
@@ -26,17 +26,9 @@ _CUSTOM = frozenset({"type", "name", "description", "format"})
 _NAMESPACE = frozenset({"type", "name", "description", "tools"})
 
 
-def name_of(fields: Object) -> str:
-    """The name of a tool or of a call. Raises RequestError if there is none."""
-    name = string(fields, "name")
-    if not name:
-        raise RequestError("a tool, or a call of one, has no `name`")
-    return name
-
-
 def flat(fields: Object, names: Mapping[tuple[str, str], str]) -> str:
     """The flat name of a tool or of a call; `names`: (namespace, name) → flat name."""
-    namespace, name = string(fields, "namespace"), name_of(fields)
+    namespace, name = string(fields, "namespace"), tool_name(fields)
     return names.get((namespace, name)) or joined(namespace, name)
 
 
