@@ -6,11 +6,11 @@
 1. Events replace the content of text, thinking and tool_use blocks and the stop reason. Everything else stays the upstream's,
    but for the index of its block: blocks of server tools, citations, members of `message_delta`, unknown events.
 2. Nothing is sent twice, and no block starts within another. The start of a text is held until the text begins: if that is a
-call, there is no text.
+   call, there is no text.
 3. A thinking block ends where the upstream ends it, and calls found in it follow: so it stays one block with its signature.
    Text has no signature, and is split where a call was.
 4. The stop reason follows all content, some of which may arrive after the upstream sent it: so it is held until the end of the
-message. If it had passed before, it is repeated.
+   message. If it had passed before, it is repeated.
 """
 
 from collections.abc import Mapping, Sequence

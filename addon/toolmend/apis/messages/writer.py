@@ -7,7 +7,7 @@
 2. The stop reason and the counts wait for the end of the message, because usage follows the finish reason. Without either, or
    with a call that cannot be parsed, the end is an error.
 3. Arguments that were cut off by the length of the answer or a filter stay incomplete, under `max_tokens` or `refusal`, as
-Anthropic sends them: they are neither completed nor `{}`. A whole message, whose `input` is an object, omits such a call.
+   Anthropic sends them: they are neither completed nor `{}`. A whole message, whose `input` is an object, omits such a call.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

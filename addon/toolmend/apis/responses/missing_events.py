@@ -17,7 +17,7 @@ these, and OpenAI's at most. Clients take calls from output_item.done alone, tex
 from the last event; some take a text from its `done` (CliRelay#1053).
 
 1. A missing event is reported once that is certain: a beginning when content comes without it, the end of an item at the last
-event, because some servers close all items there, in any order.
+   event, because some servers close all items there, in any order.
 2. The id of an item, and of the response, is the announced one: OpenAI's SDKs refuse another one at the end.
 
 XX A missing `created` is made up, without the response's own members, which are only known at the end (opencode#40325).

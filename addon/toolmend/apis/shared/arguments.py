@@ -5,9 +5,9 @@
 
 1. Regular text passes at once, in its own pieces, at a cost that does not grow with its length.
 2. Held is only what does not begin with `{`: a fence or a tag, `null`, a string (dialect-rules.md: R5, R17), and what may be a
-word of Python's, which becomes JSON's.
+   word of Python's, which becomes JSON's.
 3. Inside a string, what JSON forbids becomes an escape, as in leaked calls: raw control characters (R3), and a backslash before
-what JSON has no escape for (`"\\d+"`); `\\'` is an apostrophe.
+   what JSON has no escape for (`"\\d+"`); `\\'` is an apostrophe.
 4. A first brace that comes twice, `{` and then `{"a": 1}` (vLLM#51697), counts once. So do `{}` and what follows it, if the
    tool requires more: calls of Bedrock and Gemini begin like that at some gateways (litellm#4537, openai-agents-js#712,
    autogen#6843).

@@ -3,12 +3,12 @@
 A message that ends without a reason gets one: agents take it for broken off (opencode#43379).
 
 1. A credible reason is sent at once: the next event may never come, and after an upstream drops the connection nothing can be
-sent.
+   sent.
 2. A doubtful one waits for the next event, which follows at once (usage, `[DONE]`, the end of the body). Doubtful is a reason
    in a chunk with text, from upstreams that put one on each chunk; before any content; that promises missing calls; or with an
    incomplete call.
 3. If text or calls of the choice follow, the reason is moved after them, and so is every later one: OpenWebUI has sent `stop`
-after each chunk (jcode#1326).
+   after each chunk (jcode#1326).
 
 XX If text follows a reason that was sent, the choice gets a second one after it: clients use the last.
 """

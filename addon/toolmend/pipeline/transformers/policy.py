@@ -10,14 +10,14 @@
    passes unchanged, a limit never loses held content, and if the pipeline fails, the input is sent.
 2. Policies concern calls found in the text (`in_text`). A choice without one is not changed; each choice is separate.
 3. The rules are `policy_first`, `policy_collect` or `policy_drain` if something was suppressed, and `policy_limit` if more than
-`max_bytes` would have been held. Then held content is sent. With collect, a call that is too long for the batch streams to its
-end, and is the last (so does a call that is open when the window ends, which is not a fallback: the window bounds how long a
-client waits). With drain, a choice with text but no call is mixed from there on; with a call, text stays suppressed, and calls
-are sent as they are found.
+   `max_bytes` would have been held. Then held content is sent. With collect, a call that is too long for the batch streams to its
+   end, and is the last (so does a call that is open when the window ends, which is not a fallback: the window bounds how long a
+   client waits). With drain, a choice with text but no call is mixed from there on; with a call, text stays suppressed, and calls
+   are sent as they are found.
 4. The window begins with the first call of the choice, and is checked when data arrives: a stream has no timer.
 5. After a complete call an upstream may continue for long. If the caller can end the response (`let_go`), it ends at the first
-content that would be suppressed, with a finish reason and the end of the message, but without the upstream's usage. Otherwise
-the upstream is read to its end: its content is dropped, its usage and its end pass.
+   content that would be suppressed, with a finish reason and the end of the message, but without the upstream's usage. Otherwise
+   the upstream is read to its end: its content is dropped, its usage and its end pass.
 """
 
 from collections.abc import Callable, Sequence
