@@ -7,7 +7,7 @@ import pytest
 
 from toolmend.core.literal_search import Openings, regex
 from toolmend.dialects import DIALECTS
-from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.dialect_choice import armed
 from toolmend.providers.model_profiles import PROFILES
 
 

@@ -20,7 +20,7 @@ from tests.support.untouched_streams import UNTOUCHED
 from tests.support.upstream_answers import APIS, JUDGES, PAIRS, Asked, Text, asked, speak
 from toolmend.apis.chat import codec
 from toolmend.apis.shared import delta_template_learner
-from toolmend.apis.shared.indices import MAX_CHOICES
+from toolmend.apis.shared.numbers import MAX_CHOICES
 from toolmend.config.settings import Settings
 from toolmend.core import json_text
 from toolmend.pipeline.pipeline import Pipeline

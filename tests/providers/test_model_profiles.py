@@ -5,7 +5,7 @@ import pytest
 from tests.support.streams import stream, tool
 from toolmend.config.settings import Settings
 from toolmend.dialects import DIALECTS
-from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.dialect_choice import armed
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.model_profiles import MAX_MODEL, PROFILES, REASONING_HOSTS, Profile, find, profile_for, table
 

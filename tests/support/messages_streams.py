@@ -14,7 +14,7 @@ from toolmend.core.sse import ServerSentEvent, SseDecoder
 from toolmend.dialects import REASONING_TAGS
 from toolmend.dialects.engine.markup_parser import MarkupParser
 from toolmend.dialects.engine.opener_index import opener_index
-from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.dialect_choice import armed
 from toolmend.pipeline.transformers.duplicates import Duplicates
 from toolmend.pipeline.transformers.finish import FinishReason
 from toolmend.pipeline.transformers.markup import Markup

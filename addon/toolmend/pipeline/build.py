@@ -36,8 +36,8 @@ from ..requests.clients import is_brief, is_codex
 from ..requests.compaction import kept_messages
 from ..requests.estimate import tokens
 from ..requests.web_search import query_in
-from .armed_dialects import armed
 from .chunk_reader import RunContext
+from .dialect_choice import armed
 from .disabled_rules import RuleFilter
 from .settings import MendSettings
 from .suspects import SuspectContext

@@ -24,9 +24,9 @@ from ..config.settings import Settings, recorded
 from ..core.content_encoding import ContentDecoder
 from ..core.exchange_record import ExchangeRecord
 from ..core.fastclass import replace
+from ..pipeline.dialect_choice import SeenDialects
 from ..pipeline.dry_run import DryRunPipeline
 from ..pipeline.pipeline import Pipeline
-from ..pipeline.seen_dialects import SeenDialects
 from ..pipeline.suspects import NO_CONTEXT
 from ..providers.reasoning_start import Beginnings, pair_of
 from ..recordings.write.folder import Words

@@ -28,7 +28,7 @@ from tests.support.other_api_streams import (
 from tests.support.rows import batches, each_of, some_of
 from tests.support.streams import play
 from toolmend.apis.gemini.rewrite import UNSIGNED
-from toolmend.apis.shared.indices import MAX_CHOICES
+from toolmend.apis.shared.numbers import MAX_CHOICES
 from toolmend.config.off import Off
 from toolmend.config.settings import Settings
 from toolmend.core.events import Usage

@@ -11,7 +11,7 @@ from toolmend.cli import main
 from toolmend.dialects import DIALECTS
 from toolmend.dialects.engine.strict_dialect import FOR_UNKNOWN_MODELS
 from toolmend.dialects.families.role_tokens import role_tokens
-from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.dialect_choice import armed
 from toolmend.providers.model_profiles import PROFILES, profile_for
 
 PLAIN = sum(not dialect.ambiguous for dialect in DIALECTS.values())

@@ -10,7 +10,7 @@ from toolmend.core.tools import Tools
 from toolmend.dialects.engine.opener_index import opener_index
 from toolmend.dialects.families.gemma import GEMMA_HEADLESS, HeadlessGemma
 from toolmend.dialects.families.xml_call import XML_CALL, XMLCall
-from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.dialect_choice import armed
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.model_profiles import profile_for
 

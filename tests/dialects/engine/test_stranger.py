@@ -8,9 +8,8 @@ import pytest
 from tests.support.judges.chat import read
 from tests.support.streams import request, stream
 from toolmend.config.settings import Settings, parse
-from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.dialect_choice import MAX_SEEN, SeenDialects, armed
 from toolmend.pipeline.pipeline import Pipeline
-from toolmend.pipeline.seen_dialects import MOST, SeenDialects
 from toolmend.providers.model_profiles import profile_for
 
 READ = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["path"]}
@@ -130,7 +129,7 @@ def test_seen_dialects_are_kept_and_bounded() -> None:
     seen.learn("Host", "Model", ["hermes"])
     seen.learn("host", "model", ["glm", "hermes"])
     assert seen.of("HOST", "model") == ("hermes", "glm")
-    for number in range(MOST):
+    for number in range(MAX_SEEN):
         seen.learn("host", f"{number}", ["glm"])
     assert seen.of("host", "model") == ()
 

@@ -28,7 +28,7 @@ from toolmend.core.json_text import inside
 from toolmend.core.literal_search import openers
 from toolmend.core.text_state import ANYTHING, IN_LEAKED_STRING, IN_STRING, escaped, without
 from toolmend.dialects.engine.opener_index import opener_index
-from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.dialect_choice import armed
 from toolmend.pipeline.fastpath import delta_run
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.providers.model_profiles import profile_for

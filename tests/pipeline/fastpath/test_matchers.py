@@ -13,7 +13,7 @@ from toolmend.core.events import TextDelta
 from toolmend.core.sse import parse
 from toolmend.core.text_state import ANYTHING, IN_LEAKED_STRING, IN_STRING, TextState
 from toolmend.dialects.engine.opener_index import opener_index
-from toolmend.pipeline.armed_dialects import armed
+from toolmend.pipeline.dialect_choice import armed
 from toolmend.pipeline.fastpath import matchers
 from toolmend.pipeline.fastpath.delta_run import MOST_JOINED, DeltaRun
 from toolmend.pipeline.fastpath.matchers import LONGEST, MOST, ROW

@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any
 
 from ...core import json_text
-from ..shared.indices import index_of
+from ..shared.numbers import index_of
 
 COMMON = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": ""}
 """What every chunk of a stream has, with the defaults that are used if no chunk has it."""

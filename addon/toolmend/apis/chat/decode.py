@@ -14,8 +14,8 @@ from typing import Any
 from ...core.events import Citation, Event, Finish, LogProbs, MessageStart, ReasoningDelta, RefusalDelta, StreamError, TextDelta
 from ..codec import Reply
 from ..shared.call_identity import entries_of
-from ..shared.indices import MAX_CHOICES, index_of, is_index
 from ..shared.logprobs import tokens_in, wants_logprobs
+from ..shared.numbers import MAX_CHOICES, index_of, is_index
 from ..shared.reasons import standard_reason
 from ..shared.translation_notes import CITED, note_fields
 from ..shared.web_search import MAX_LINKS, read_citation, read_links

@@ -23,7 +23,7 @@ from ...core.events import (
     ToolCallStart,
     Usage,
 )
-from ..shared.indices import index_of
+from ..shared.numbers import index_of
 from .chunk_form import fits, is_text, joined, speaks_as_assistant, usage_of_types
 from .content_parts import parts_of
 from .delta_shape import REASONING

@@ -33,8 +33,8 @@ from ..shared.call_identity import (
     only_fitting,
     text_of,
 )
-from ..shared.indices import index_of, is_index
 from ..shared.named_arguments import named_arguments
+from ..shared.numbers import index_of, is_index
 
 MAX_KEPT = 1024 * 1024
 """Characters of arguments that are kept: of held calls, and of others to detect repetition."""

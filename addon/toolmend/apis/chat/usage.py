@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.events import Event, Finish, StreamError, Usage
-from ..shared.counts import count
 from ..shared.error_words import error_in, stream_error
+from ..shared.numbers import count
 from .chunk_form import usage_of_types
 
 

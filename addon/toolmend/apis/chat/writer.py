@@ -36,8 +36,8 @@ from ...core.events import (
 )
 from ...core.fold import BETWEEN, Call, Message, Thinking, fold, in_part
 from ..codec import Reply
-from ..shared.counts import has_counts
 from ..shared.errors import Fault, write_error
+from ..shared.numbers import has_counts
 from ..shared.web_search import nested_annotation
 from .reasoning_details import sealed, text_entry
 from .tool_calls import BROKEN_OFF

@@ -11,8 +11,8 @@ from ...core import json_text
 from ...core.events import Event, Finish, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from ..codec import Reply
 from ..shared.call_identity import offered_name, parse_object
-from ..shared.indices import MAX_CHOICES, index_of
 from ..shared.named_arguments import named_arguments
+from ..shared.numbers import MAX_CHOICES, index_of
 from .rewrite import is_call, is_text, parts_of
 from .usage import blocked, malformed_call, read_error, read_usage, reason_of
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core import json_text
 from ...core.events import Event, Finish, MessageEnd, ReasoningDelta, StreamError, TextDelta, Usage
-from ..shared.indices import index_of
+from ..shared.numbers import index_of
 from ..shared.whole_calls import WholeCall, WholeCalls
 from .usage import MALFORMED
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...core import json_text
 from ...core.events import StreamError, Usage
-from ..shared.counts import count
 from ..shared.errors import GOOGLE_STATUS, read_fault, write_error
+from ..shared.numbers import count
 
 MALFORMED = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 """Finish reasons for a call that Google's parser rejected."""

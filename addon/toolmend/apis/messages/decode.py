@@ -34,8 +34,8 @@ from ...core.reasoning_state import ReasoningState
 from ..codec import Reply
 from ..shared.arguments import Arguments
 from ..shared.call_identity import is_other, offered_name, only_fitting, text_of
-from ..shared.indices import index_of, is_index
 from ..shared.named_arguments import named_arguments
+from ..shared.numbers import index_of, is_index
 from ..shared.trailing_json import MAX_KEPT, TrailingJson
 from ..shared.translation_notes import CITED, OTHER
 from ..shared.web_search import MAX_LINKS, NAME, RESULT, read_citation, results_of

@@ -22,7 +22,7 @@ from ...core.ids import with_prefix
 from ...core.sse import ServerSentEvent
 from ..codec import Reply
 from ..shared.error_words import error_in
-from ..shared.indices import index_of
+from ..shared.numbers import index_of
 from .block_types import BLOCKS, DELTAS, typed
 from .blocks import BROKEN_CALL, Block, Blocks, event
 from .errors import error_body, error_type

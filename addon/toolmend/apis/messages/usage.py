@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.events import Finish, Usage
-from ..shared.counts import count, number
+from ..shared.numbers import count, number
 from ..shared.reasons import standard_reason
 
 CUT_OFF = ("length", "content_filter")

@@ -20,7 +20,7 @@ from ...core.fold import Message, fold
 from ...core.ids import with_prefix
 from ...core.reasoning_state import ReasoningState, envelope
 from ..codec import Reply
-from ..shared.counts import has_counts
+from ..shared.numbers import has_counts
 from ..shared.web_search import MAX_QUOTED, blocks_of, from_citations, location_of
 from .blocks import BROKEN_CALL, Blocks, compaction_of, event
 from .errors import error_body, error_type

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.events import Usage
-from ..shared.counts import count
+from ..shared.numbers import count
 
 
 def read_usage(chunk: Mapping[str, Any]) -> Usage | None:

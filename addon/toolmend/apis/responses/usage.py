@@ -15,8 +15,8 @@ from ...core.ids import with_prefix
 from ...core.json_access import as_object
 from ..codec import Reply
 from ..messages.errors import overflows
-from ..shared.counts import number
 from ..shared.error_words import stream_error
+from ..shared.numbers import number
 
 ECHOED: dict[str, tuple[tuple[type, ...], Any]] = {
     "instructions": ((str, list), None),

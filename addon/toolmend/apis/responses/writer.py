@@ -12,8 +12,8 @@ from typing import Any
 from ...core import json_text
 from ...core.events import Compacting, Event, Finish, MessageEnd, StreamError, Usage
 from ..codec import Reply
-from ..shared.counts import has_counts
 from ..shared.errors import Fault, write_error
+from ..shared.numbers import has_counts
 from .items import MAX_KEPT, Output
 from .usage import ENDS, estimate, failed_response, finished_response, new_response
 

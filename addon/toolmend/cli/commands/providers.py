@@ -15,7 +15,7 @@ from ...dialects import DIALECTS, STRICT
 from ...dialects.engine.strict_dialect import StrictDialect
 from ...dialects.families.role_tokens import role_tokens
 from ...dialects.own import own_of
-from ...pipeline.armed_dialects import armed
+from ...pipeline.dialect_choice import armed
 from ...providers.hosts import paths
 from ...providers.model_facts import about
 from ...providers.model_profiles import FoundProfile, Profile, find, table, taken

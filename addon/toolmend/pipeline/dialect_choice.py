@@ -1,11 +1,22 @@
-"""Chooses the dialects that are searched for in an answer: those that the user names, or those of the model's profile."""
+"""Chooses the dialects that are searched for in an answer: the user's, or those of the model's profile and those seen before.
 
-from collections.abc import Sequence
+    armed(None, profile)                             all unambiguous dialects, the profile's, and the rest in strict form
+    seen.of(host, "my-model")                        ("hermes",)
+    seen.learn(host, "my-model", ["hermes", "finish_reason"])
+
+What was seen is kept in memory, for the life of the process. A recording has the value that its answer was decoded with
+(`seen_dialects` in meta.json), so a replay does not depend on it.
+"""
+
+from collections.abc import Iterable, Sequence
 
 from ..dialects import DIALECTS, OPEN_JSON, STRICT
 from ..dialects.engine.dialect import Dialect
 from ..dialects.engine.strict_dialect import FOR_UNKNOWN_MODELS
 from ..providers.model_profiles import Profile
+
+MAX_SEEN = 256
+"""Pairs of host and model that are kept, the last ones."""
 
 
 def armed(
@@ -31,3 +42,23 @@ def armed(
     looked_for = [dialect for name, dialect in DIALECTS.items() if not dialect.ambiguous or name in certain]
     # last, so that a call of the dialects before them is theirs
     return looked_for + [strangers[name] for name in DIALECTS if name in strangers and DIALECTS[name] not in looked_for]
+
+
+class SeenDialects:
+    """The ambiguous dialects in which a model at a host wrote calls: from then on they count as the profile's."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def of(self, host: str, model: str) -> tuple[str, ...]:
+        return self._seen.get((host.lower(), model.lower()), ())
+
+    def learn(self, host: str, model: str, rules: Iterable[str]) -> None:
+        """Records the ambiguous dialects among the `rules` that fired."""
+        more = [rule for rule in rules if rule in FOR_UNKNOWN_MODELS]
+        if not more:
+            return
+        pair = host.lower(), model.lower()
+        self._seen[pair] = tuple(dict.fromkeys((*self._seen.pop(pair, ()), *more)))
+        if len(self._seen) > MAX_SEEN:
+            del self._seen[next(iter(self._seen))]
