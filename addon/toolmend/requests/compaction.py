@@ -146,7 +146,7 @@ def with_summary_prompt(conversation: Conversation, quirks: Quirks, request: Map
 
 
 def sealed_item(block: Mapping[str, Any]) -> dict[str, Any]:
-    """The item of Responses inside a block of Messages; empty if the block has none. Its provider alone can read it."""
+    """The Responses item inside a Messages block, which only its provider can read; empty if the block has none."""
     signature = block.get("signature")
     seal = opened(signature) if isinstance(signature, str) else None
     if seal is None or seal.kind != "compacted":

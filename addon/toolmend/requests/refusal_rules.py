@@ -59,7 +59,7 @@ def _facts(path: str, *edits: str, once: bool = False, **facts: Any) -> MakeReme
 
 
 def _kept(rule: str, **facts: Any) -> MakeRemedy:
-    """The messages keep a rule: of message_rules.py in the client's own API, else by the facts."""
+    """A remedy that applies a rule for messages: message_rules.py within one API, facts in a translation."""
 
     def remedy(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
         path = "input" if refused.api == "responses" else "messages"
@@ -69,7 +69,7 @@ def _kept(rule: str, **facts: Any) -> MakeRemedy:
 
 
 def _images(rule: str) -> MakeRemedy:
-    """Images are too many or too large: the newest, or those that are small enough, stay."""
+    """A remedy for too many or too large images: keeps the newest, or those within the limit."""
 
     def remedy(found: re.Match[str], refused: RefusedRequest) -> Remedy:
         path = "input" if refused.api == "responses" else "messages"

@@ -80,7 +80,7 @@ _FIRST = frozenset({*NAMES, *_OTHER_NAMES, *ARGUMENTS, *_OTHER_ARGUMENTS, *_LIST
 """Possible names of the first member in a strict form."""
 
 MAX_PIECE = 256
-"""Characters of an envelope that is cut off before its call begins, after other calls: it is dropped."""
+"""Characters, at most, of an envelope that is dropped because it was cut off before its call began, after other calls."""
 
 _QUOTES = ('"', "'")
 
@@ -176,7 +176,7 @@ def _read_members(parser: "MarkupParser", dialect: "Dialect", form: EnvelopeForm
     scanner = parser.scanner
     scanner.pos += 1
     if not form.strict:
-        yield from scanner.literal(("{",))  # as a template doubles it
+        yield from scanner.literal(("{",))  # doubled, as in a template
     while True:
         yield from scanner.run(_SEPARATORS, 4096)
         if not form.strict and (yield from scanner.literal(_COMMENTS)):

@@ -139,7 +139,7 @@ def follow_object(scanner: Scanner, stops: tuple[str, ...], emit: Callable[[str]
                 if character in begins or (pythons := character == "'"):
                     at -= 1
                     break
-                if character == before == "{" and len(brackets) == 1:  # as a template doubles it
+                if character == before == "{" and len(brackets) == 1:  # doubled, as in a template
                     pieces.append(text[sent : at - 1])
                     sent = at
                 elif character in "{[":

@@ -10,11 +10,11 @@ from typing import Any
 from ..compaction import COMPACT_EDIT
 
 BINDING = {"prefix_mismatch_behavior": "drop_block"}
-"""Makes the upstream drop thinking blocks that are bound to another conversation, where it would refuse the request."""
+"""Makes the upstream drop thinking blocks that are bound to another conversation, instead of refusing the request."""
 
 
 def needed_betas(request: Mapping[str, Any]) -> list[str]:
-    """The values that the request needs."""
+    """Returns the values of the header for the members of a request."""
     managed, thinking = request.get("context_management"), request.get("thinking")
     edits = managed.get("edits") if isinstance(managed, Mapping) else None
     compacts = any(isinstance(edit, Mapping) and edit.get("type") == COMPACT_EDIT for edit in edits or ())
