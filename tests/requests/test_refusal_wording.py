@@ -23,7 +23,7 @@ CHAT: dict[str, Any] = {
         {"role": "assistant", "content": "", "reasoning_details": [], "tool_calls": [{"id": "c", "type": "function", "function": {"name": "get", "arguments": "{}"}}]},
         {"role": "tool", "tool_call_id": "c", "content": "1"},
     ],
-    "tools": [{"type": "function", "function": {"name": "get", "strict": True, "parameters": PARAMETERS}}],
+    "tools": [{"type": "function", "function": {"name": "get", "strict": True, "parameters": PARAMETERS}, "cache_control": {"type": "ephemeral"}}],
     "tool_choice": {"type": "function", "function": {"name": "get"}},
     "max_completion_tokens": 128_000,
     "temperature": 1.31,
@@ -86,6 +86,10 @@ WORDED: list[tuple[str, Any, str]] = [
     ("chat", error("x does not support parameters: {'logprobs': True, 'top_logprobs': 25}, for model=m."), "logprobs, top_logprobs"),
     ("chat", {"message": "Validation: Unsupported parameter(s): prompt_cache_key, user"}, "prompt_cache_key, user"),
     ("chat", {"message": ["property store should not exist", "property verbosity should not exist"]}, "store, verbosity"),
+    # a name that several entries have, and a choice whose field is unknown
+    ("chat", error("Extra inputs are not permitted, field: 'cache_control', value: 1"), "tools[].cache_control, messages[].content[].cache_control"),
+    ("chat", error("Unsupported parameter: 'tool_choice'", "tool_choice", code="unsupported_parameter"), "tool_choice"),
+    ("chat", error("unknown field `tool_choice`, expected one of `model`, `messages`"), "tool_choice"),
     # envelopes of other frameworks
     ("chat", {"errors": {"top_logprobs": ["The field top_logprobs must be between 0 and 20."]}, "title": "One or more validation errors occurred."}, "top_logprobs <= 20"),
     ("chat", {"error_code": "BAD_REQUEST", "message": '{"external_model_error":{"message":"logprobs: extra field not permitted"}}'}, "logprobs"),

@@ -48,6 +48,12 @@ class Places:
         path = _walked(self.request, tokens, "", [MAX_STEPS])
         return path if path or tokens[-1] in WORDS else next(iter(self.anywhere(tokens[-1])), "")
 
+    def named(self, name: str) -> list[str]:
+        """The paths that a name may mean: a path or a member of the request, or a member that several entries have."""
+        bare = TOKEN.fullmatch(name) and not {name, snake(name)} & self.request.keys()
+        found = self.anywhere(name) if bare else []
+        return found or [self.located(name)]
+
     def anywhere(self, name: str) -> list[str]:
         """The paths of members with this name, except inside members with the user's own names."""
         known, word = self.names, snake(name)

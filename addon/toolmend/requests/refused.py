@@ -225,12 +225,14 @@ _SENT = re.compile(r"\[type=.*|,? (?:but|and) (?:got|received|was given)\b.*| \(
 """The value that was sent, after the accepted words, and "(default)" among them."""
 _QUOTED = re.compile(r"[`'\"‘’“”]([A-Za-z][\w.-]{0,31})[`'\"‘’“”]")
 _LOOSE = re.compile(r"[A-Za-z][\w.-]{0,31}")
+_UNKNOWN_FIELD = re.compile(r"unknown field|extra inputs", re.IGNORECASE)
+"""A list of words then has the fields that are known."""
 _ONLY_DEFAULT = re.compile(r"only the default|only \S+ is (?:allowed|supported)", re.IGNORECASE)
 
 
 def _enumeration(problem: Problem, refused: RefusedRequest) -> Remedy | None:
     """A value that is not one of the words the text lists."""
-    if _ONLY_DEFAULT.search(problem.text):
+    if _ONLY_DEFAULT.search(problem.text) or _UNKNOWN_FIELD.search(problem.text):
         return None
     found = _WORDS_OF.search(_SENT.sub("", problem.text))
     if not found:
@@ -353,8 +355,24 @@ def _dropped(problem: Problem, refused: RefusedRequest) -> Iterator[Remedy]:
     if not _FORBIDDEN.search(f"{problem.text} {problem.code}"):
         return
     for path in _named(problem, refused):
-        if remedy := _without(path, refused):
+        if path == "tool_choice" and (_is_free(refused.request.get(path)) or _UNKNOWN.search(f"{problem.text} {problem.code}")):
+            yield Remedy(path, (path,))
+        elif remedy := _without(path, refused):
             yield remedy
+
+
+_UNKNOWN = re.compile(
+    r"extra_forbidden|un(?:known|supported)_parameter|extra inputs|un(?:known|supported|recognized|expected) (?:request )?"
+    r"(?:parameter|name|field|argument|key)|(?:argument|parameter|field|property) .{0,60}(?:not supported|unsupported|not accepted)"
+    r"|does(?: not|n't) support parameter",
+    re.IGNORECASE,
+)
+"""Says that a field is not known, whatever its value."""
+
+
+def _is_free(choice: Any) -> bool:
+    """Whether a tool choice forces no tool."""
+    return (choice.get("type") if isinstance(choice, Mapping) else choice) in ("auto", "none")
 
 
 def _without(path: str, refused: RefusedRequest) -> Remedy | None:
@@ -408,12 +426,13 @@ def _named(problem: Problem, refused: RefusedRequest, *, by_value: bool = False)
         names = [name for name in _WORD.findall(listed["list"]) if name not in ("and", "or")]
         if "schema" in listed[0].lower():
             return [f"tools[].parameters.{name}" for name in names]
-        found += [refused.places.located(f"{(where['at'] or where['b']) + '.' if where else ''}{name}") for name in names]
+        paths = [f"{(where['at'] or where['b']) + '.' if where else ''}{name}" for name in names]
+        found += [place for path in paths for place in refused.places.named(path)]
     for pattern in _DROPPED:
         for match in islice(pattern.finditer(text), MAX_REMEDIES):
             where = _AT.search(text)
             inside = refused.places.located(f"{where['at'] or where['b']}.{match['p']}") if where else ""
-            found.append(inside or refused.places.located(match["p"]))
+            found += [inside] if inside else refused.places.named(match["p"])
         if not by_value and any(path and _without(path, refused) for path in found):
             break
     if by_value or not any(path and _without(path, refused) for path in found):
