@@ -128,11 +128,11 @@ def test_json_in_a_wrapper_is_a_call(dialect: str, text: str) -> None:
         assert ([(name, json.loads(arguments)) for _, name, arguments in told.calls], told.content) == ([("pick", {"a": "b"})], "")
 
 
-def xml_call(pieces: list[str]) -> Told:
+def xml_call(pieces: list[str], tools: Tools = PICK) -> Told:
     """`xml_call` has the names of the offered tools among its openers."""
-    told = Told([], PICK)
+    told = Told([], tools)
     told.text = "".join(pieces)
-    told.reader = MarkupParser(opener_index((XML_CALL.of(PICK),)), PICK, 0, lambda: "call_0", told.rules.append)
+    told.reader = MarkupParser(opener_index((XML_CALL.of(tools),)), tools, 0, lambda: "call_0", told.rules.append)
     for piece in pieces:
         told.take(told.reader.feed(piece))
     told.take(told.reader.close())
@@ -167,3 +167,27 @@ def test_a_token_that_begins_no_further_call_is_dropped(after: str, content: str
     for pieces in ([text], list(text)):
         told = Told(pieces, PICK, ("lfm2",), broken=False)
         assert ([call[2] for call in told.calls], told.content) == (['{"a": "b"}'], content)
+
+
+WRITE = Tools({"write": {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}}})
+
+
+@pytest.mark.parametrize(
+    ("value", "end", "content"),
+    [
+        ("<div>x</div>", "", None),
+        ("x</div>", "", None),
+        ("<div>x</div>", "</write>", None),
+        ("<p>x</p>", "</content></write>", "<p>x</p>"),
+        ("x", "</contnt></write>", "x"),
+        ("x", "</contnt>", "x"),
+        ("x", "</parameter>\n</write>", "x"),
+        ("x", "</file>\n<path>b</path>\n</write>", "x"),
+    ],
+)
+def test_tags_of_a_value_are_not_its_end(value: str, end: str, content: str | None) -> None:
+    text = f"<write>\n<path>a</path>\n<content>\n{value}{end}"
+    for pieces in ([text], list(text)):
+        told = xml_call(pieces, WRITE)
+        assert [json.loads(arguments)["content"] for _, _, arguments in told.calls] == ([content] if content else []), text
+        assert told.content == ("" if content else text)

@@ -68,7 +68,7 @@ class MarkupParser(Emitter):
         self._openers = index
         self._at_start = index if index is not index.rest else None  # the openers until the message has begun
         self.followed = self.again = 0  # how far values of possible calls were parsed, and how many of them within that text
-        self.unended = 0  # number of XML values that were parsed to the end of the text
+        self.unended: set[tuple[object, ...]] = set()  # XML values without an end tag in the text up to its end
         self._in_call = self._idle = False
         self._reading = self._read()
 
@@ -206,6 +206,7 @@ class MarkupParser(Emitter):
         self.scanner.ended, self.scanner.broken = True, broken
         self._advance()
         self.scanner.ended, self.scanner.broken = False, True
+        self.unended.clear()
 
     def _advance(self) -> None:
         next(self._reading, None)

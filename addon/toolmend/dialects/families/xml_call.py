@@ -13,6 +13,7 @@ V4: `xml_misspelt`), the tag may have any name.
 """
 
 import re
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,9 @@ MAX_TAG = 256
 MAX_PARAMETERS = 64
 MAX_UNENDED = 32
 """Values without an end tag, each of which is parsed to the end of the text."""
+
+_CLOSES = re.compile(r"<(?=\s?[/\\]|[|pav]|\s?\Z)")
+"""Where a closing tag may begin, in any spelling of `read_closer`."""
 
 _TAG = re.compile(r"\s*(?P<word>[\w:.|｜‖-]+)(?P<rest>[^<>]*?)(?P<empty>/?)\s*")
 _WORD = re.compile(r"[\w:.|｜‖-]*")
@@ -199,32 +203,41 @@ class XMLCall(CustomDialect):
         """Parses a value and its end tag: the first one that another parameter, or the end of the call, follows (R4)."""
         scanner = parser.scanner
         begin = scanner.pos - scanner.start
-        while parser.unended < MAX_UNENDED:
-            at = scanner.text.find("<", scanner.pos)
-            if at < 0:
+        wanted = name, closer, ends
+        while wanted not in parser.unended and len(parser.unended) < MAX_UNENDED:
+            match = _CLOSES.search(scanner.text, scanner.pos)
+            if match is None:
                 if scanner.ended:
-                    parser.unended += 1
+                    parser.unended.add(wanted)
                     return None
                 scanner.pos = len(scanner.text)
                 yield
                 continue
-            scanner.pos = at
-            end = at - scanner.start
-            ended = (yield from _end(scanner, closer)) or (yield from self._wrong_end(parser, name, ends))
-            if ended and (yield from scanner.look(self._follows(parser, name, ends))):
-                return _plain(scanner.text[scanner.start + begin : scanner.start + end])
+            scanner.pos = match.start()
+            end = scanner.pos - scanner.start
+            other = "" if (yield from _end(scanner, closer)) else (yield from self._wrong_end(parser, name, ends))
+            if other is not None and (yield from scanner.look(self._follows(parser, name, ends))):
+                value, after = scanner.text[scanner.start + begin : scanner.start + end], scanner.pos - scanner.start
+                yield from scanner.blanks()
+                if not other or _is_like(other, closer) or (f"<{other}" not in value and (yield from scanner.peek())):
+                    scanner.pos = scanner.start + after
+                    return _plain(value)
             scanner.pos = scanner.start + end + 1
         return None
 
-    def _wrong_end(self, parser: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
-        """Parses a damaged closing tag that is not an end tag of the call."""
+    def _wrong_end(self, parser: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[str | None]:
+        """Parses a damaged closing tag that is not an end tag of the call.
+
+        Returns:
+            The name of an element that no template has; "" for a closing tag of one, and None for other text.
+        """
         scanner = parser.scanner
         back = scanner.pos - scanner.start
         closer = yield from read_closer(scanner, (name, *ends))
         if closer and not closer.cut and closer.element not in (name, *ends):
-            return True
+            return "" if closer.element else scanner.text[scanner.start + back : scanner.pos].strip("</\\ >")
         scanner.pos = scanner.start + back
-        return False
+        return None
 
     def _follows(self, parser: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
         """Whether the text at the scanner's position can follow a parameter."""
@@ -277,6 +290,11 @@ def _unwrapped(parser: "MarkupParser", name: str, text: str) -> str:
     if parser.tools.fits(name, text) or not isinstance(value, dict) or name not in (value.get(key) for key in NAMES):
         return text
     return next((json_text.dumps(value[key]) for key in ARGUMENTS if isinstance(value.get(key), dict)), text)
+
+
+def _is_like(word: str, names: tuple[str, ...]) -> bool:
+    """Whether a word is a misspelt one of these names."""
+    return any(SequenceMatcher(None, word, name).ratio() >= closers.SIMILAR for name in names)
 
 
 def _plain(text: str) -> str:
