@@ -4,6 +4,7 @@
     no_blank         no text is empty or only white space
     system_first     later system messages become the user's text
     json_word        the prompt has the word JSON for the format json_object
+    pairs            each call has its result right after it, and each result its call
     images_100       at most 100 images, the newest; image_bytes_5242880 and image_pixels_2000 limit the size of each
 
 A rule adds a text, or replaces an image or an empty text; no message and no other text is removed. A request that meets the rule
@@ -13,15 +14,15 @@ is returned unchanged. Chat Completions, Messages and Responses are supported.
 import re
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .image_size import size_of
-from .stand_ins import AS_JSON, CONTINUE, EMPTY, EMPTY_RESULT, NO_IMAGE, REMINDER
+from .stand_ins import AS_JSON, CONTINUE, EMPTY, EMPTY_RESULT, ERROR, NO_IMAGE, NO_RESULT, ORPHAN, REMINDER
 
 type Object = dict[str, Any]
 
-_RULE = re.compile(r"user_last|no_blank|system_first|json_word|(?:images|image_bytes|image_pixels)_\d{1,9}")
+_RULE = re.compile(r"user_last|no_blank|system_first|json_word|pairs|(?:images|image_bytes|image_pixels)_\d{1,9}")
 _OF_SYSTEM = ("system", "developer")
 _TEXTS = ("text", "input_text", "output_text")
 _IMAGES = ("image", "image_url", "input_image")
@@ -150,11 +151,120 @@ def _json_word(request: Object, key: str) -> Object:
     return {**request, key: [_joined([first, instruction]), *rest]}
 
 
+def _pairs(request: Object, key: str) -> Object:
+    form = _of_items if key == "input" else _of_blocks if any(map(_has_blocks, request[key])) else _of_chat
+    return {**request, key: form(request[key])}
+
+
+def _has_blocks(message: Object) -> bool:
+    return bool(_blocks(message, "tool_use") or _blocks(message, "tool_result"))
+
+
+def _blocks(message: Object, kind: str) -> list[Object]:
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    return [block for block in blocks if isinstance(block, dict) and block.get("type") == kind]
+
+
+def _of_chat(messages: list[Object]) -> list[Object]:
+    """The messages of Chat Completions with results after their calls; a result without a call becomes the user's."""
+    results = _by_id((message.get("tool_call_id"), message) for message in messages if message.get("role") == "tool")
+    made: list[Object] = []
+    for message in messages:
+        if message.get("role") != "tool":
+            made.append(message)
+            calls = message.get("tool_calls")
+            for call in calls if isinstance(calls, list) else ():
+                id_ = call.get("id") if isinstance(call, dict) else None
+                missing = {"role": "tool", "tool_call_id": id_, "content": ERROR + NO_RESULT}
+                made.append(results[id_].pop(0) if results.get(id_) else missing)
+    left = {id(message) for found in results.values() for message in found}
+    return made if not left else _with_orphans(messages, made, left)
+
+
+def _with_orphans(messages: list[Object], made: list[Object], left: set[int]) -> list[Object]:
+    """Puts results without a call, as the user's text, before the message that follows them."""
+    at = {id(message): place for place, message in enumerate(made)}
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if id(message) in left:
+            after = next((at[id(later)] for later in messages[place + 1 :] if id(later) in at), len(made))
+            while after < len(made) and made[after].get("role") == "tool":
+                after += 1
+            made = [*made[:after], {"role": "user", "content": _as_text(message.get("content"))}, *made[after:]]
+            at = {id(message): place for place, message in enumerate(made)}
+    return made
+
+
+def _of_blocks(messages: list[Object]) -> list[Object]:
+    """The messages of Messages with results at the start of the message after their calls."""
+    made: list[Object] = []
+    called: list[Any] = []
+    for message in messages:
+        results = _by_id((block.get("tool_use_id"), block) for block in _blocks(message, "tool_result"))
+        first = [results[id_].pop(0) if results.get(id_) else _no_result(id_) for id_ in called]
+        if called and message.get("role") != "user":
+            made.append({"role": "user", "content": first})
+            first = []
+        placed = {id(block) for block in first}
+        content = message.get("content")
+        if first or _blocks(message, "tool_result"):
+            parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+            rest = [_orphan(part) for part in parts if id(part) not in placed]
+            message = {**message, "content": [*first, *rest]}  # noqa: PLW2901
+        made.append(message)
+        called = [block.get("id") for block in _blocks(message, "tool_use")]
+    return [*made, {"role": "user", "content": [_no_result(id_) for id_ in called]}] if called else made
+
+
+def _no_result(id_: Any) -> Object:
+    return {"type": "tool_result", "tool_use_id": id_, "content": NO_RESULT, "is_error": True}
+
+
+def _orphan(part: Any) -> Any:
+    is_result = isinstance(part, dict) and part.get("type") == "tool_result"
+    return {"type": "text", "text": _as_text(part.get("content"))} if is_result else part
+
+
+def _of_items(items: list[Object]) -> list[Object]:
+    """The items of Responses, where a call and its output need not be neighbours."""
+    calls = {(item["type"], item.get("call_id")) for item in items if item.get("type") in _OUTPUTS}
+    outputs = {(item["type"], item.get("call_id")) for item in items if item.get("type") in _OUTPUTS.values()}
+    made: list[Object] = []
+    for item in items:
+        kind, id_ = item.get("type"), item.get("call_id")
+        call = next((call for call, output in _OUTPUTS.items() if output == kind), "")
+        if call and (call, id_) not in calls:
+            made.append(_user("input", _as_text(item.get("output"))))
+            continue
+        made.append(item)
+        if kind in _OUTPUTS and (_OUTPUTS[kind], id_) not in outputs:
+            made.append({"type": _OUTPUTS[kind], "call_id": id_, "output": ERROR + NO_RESULT})
+    return made
+
+
+_OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
+
+
+def _by_id(pairs: Iterable[tuple[Any, Object]]) -> dict[Any, list[Object]]:
+    found: dict[Any, list[Object]] = {}
+    for id_, each in pairs:
+        found.setdefault(id_ if isinstance(id_, str) else None, []).append(each)
+    return found
+
+
+def _as_text(content: Any) -> str:
+    """A result without a call, as the user's text."""
+    texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
+    return ORPHAN.format("\n\n".join(text for text in texts if isinstance(text, str)))
+
+
 _RULES: Mapping[str, Callable[[Object, str], Object]] = {
     "user_last": _user_last,
     "no_blank": _no_blank,
     "system_first": _system_first,
     "json_word": _json_word,
+    "pairs": _pairs,
 }
 
 

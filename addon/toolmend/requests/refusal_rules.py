@@ -492,6 +492,16 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
     ("responses", r"call_id.{0,80}maximum length 64", _facts("input[].call_id", tool_id="64")),
     ("chat messages", r"(?:tool_use_id|tool_use\.id|\.id|call_id).{0,20}string should match pattern .{1,60}", _pattern),
     ("chat responses", r"must contain the word .?json", _kept("json_word", json_word=True)),
+    (
+        "chat messages responses",
+        (
+            r"must be followed by tool messages|must be a response to a prec\w+ message|no tool output found for function call|"
+            r"no tool call found for function call output|ids were found without .{0,3}tool_result|"
+            r"unexpected .{0,3}tool_use_id.{0,3} found|tool_result.{0,60}must have a corresponding|"
+            r"tool call result does not follow|not the same number of function calls and responses"
+        ),
+        _kept("pairs"),
+    ),
     ("chat messages responses", r"dimensions? exceeds?.{0,80}? (?P<n>\d+) pixels", _images("image_pixels")),
     ("chat messages responses", r"image exceeds .{0,60}? (?:> |limit of |at most )(?P<n>\d+) bytes", _images("image_bytes")),
     ("chat messages responses", r"too (?:much media|many images).{0,80}? > (?P<n>\d+)", _images("images")),

@@ -5,6 +5,9 @@ ERROR = "Error: "
 
 NO_RESULT = "there is no result of this call."
 
+ORPHAN = "Result of a tool:\n\n{}"
+"""A result without a call, as the user's text."""
+
 EMPTY_RESULT = "(The tool gave nothing.)"
 """Z.ai refuses an empty message (code 1214)."""
 
