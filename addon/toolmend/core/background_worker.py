@@ -9,12 +9,12 @@ further items are dropped and counted.
 """
 
 import threading
-import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from queue import SimpleQueue
+
+from .error_text import class_and_place
+from .log_once import LogOnce
 
 PATIENCE = 2.0
 """Seconds that `close` waits for the queue to drain."""
@@ -41,10 +41,10 @@ class BackgroundWorker[T]:
     ) -> None:
         self.dropped = self.failed = 0
         self._on_close = on_close
-        self._name, self._handle, self._log, self._limit = name, handle, log, limit
+        self._handle, self._limit = handle, limit
+        self._log_once = LogOnce(lambda text: log(f"toolmend: {name}: {text}"))
         self._queue: SimpleQueue[tuple[T, int] | None] = SimpleQueue()
         self._put = self._done = 0  # total weights, each written by one thread only, so no lock is needed
-        self._logged: set[str] = set()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"toolmend-{name}", daemon=True)
         try:
@@ -89,14 +89,4 @@ class BackgroundWorker[T]:
             act()
         except Exception as error:
             self.failed += 1
-            # the place, not the message: an exception's message may quote a stream
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            kind = type(error).__name__
-            self._log_once(kind, f"{kind} in {place.name} ({Path(place.filename).name}:{place.lineno})")
-
-    def _log_once(self, kind: str, text: str) -> None:
-        """Logs each kind of failure once."""
-        if kind not in self._logged:
-            self._logged.add(kind)
-            with suppress(Exception):
-                self._log(f"toolmend: {self._name}: {text}")
+            self._log_once(type(error).__name__, class_and_place(error))

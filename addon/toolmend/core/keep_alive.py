@@ -54,8 +54,8 @@ class KeepAlives:
         if self._held or not data.endswith(b"\n\n"):
             return False
         line = data.find(b"\n") + 1 if data.startswith(b"event:") else 0
-        one = data.startswith(b"data: {", line) and data.find(b"\n", line) == len(data) - 2 and data.find(b"\r") < 0
-        if not one and _SUSPECT.search(data):
+        single = data.startswith(b"data: {", line) and data.find(b"\n", line) == len(data) - 2 and data.find(b"\r") < 0
+        if not single and _SUSPECT.search(data):
             return False
         self._before = b"\n\n"
         return True

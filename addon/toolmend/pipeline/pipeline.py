@@ -9,12 +9,11 @@ legal error event, and nothing after it.
 """
 
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..core import json_text
+from ..core.error_text import class_and_place
 from ..core.events import Event, Frame, MessageEnd, StreamError
 from ..core.fastclass import replace
 from ..core.ids import new_call_id
@@ -293,9 +292,7 @@ class Pipeline:
             out: The output so far of the current call.
             data: The chunk of the current call.
         """
-        # only the place: an exception's message may quote the stream
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        self.error = f"{type(error).__name__} in {place.name} ({Path(place.filename).name}:{place.lineno})"
+        self.error = class_and_place(error)
         if self._writer:
             self._broken = True
             self._reader.stop()

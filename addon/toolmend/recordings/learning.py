@@ -160,7 +160,7 @@ def _is_marked(begin: str, separators: Sequence[str]) -> bool:
     """Whether a text is markup: not a word or a common sign; an upper-case word only with a separator after it."""
     bare = begin.strip()
     if bare.isalpha():
-        return len(bare) > 2 and bare.isupper() and any(one.strip() for one in separators)
+        return len(bare) > 2 and bare.isupper() and any(separator.strip() for separator in separators)
     return bare in ("{", "[") or (len(bare) >= 2 and not bare.replace(" ", "").isalnum() and bare not in _COMMON)
 
 
@@ -287,7 +287,7 @@ def _lines(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
     at, last, keys, forms = end + 1, end + 1, [], set[tuple[str, str]]()
     for line in text[end + 1 :].split("\n"):
         found = re.match(r"([^\w\n]*)([\w.-]+)(.*)", line)
-        separator = next((one for one in _SEPARATORS if found and found[3].startswith(one)), None)
+        separator = next((sign for sign in _SEPARATORS if found and found[3].startswith(sign)), None)
         if found and separator and found[2].casefold() in known and found[2].casefold() not in keys:
             keys.append(found[2].casefold())
             forms.add((found[1], separator))
@@ -453,10 +453,10 @@ def _with_name(tail: str, name: str) -> str:
 
 def _separators(mids: Sequence[str]) -> tuple[list[str], str]:
     """Returns the texts between names and arguments, and a pattern for what varies in them."""
-    plain = sorted(set(mids), key=lambda one: (-len(one), one))
+    plain = sorted(set(mids), key=lambda mid: (-len(mid), mid))
     varied = {_VARIES.sub("0", mid) for mid in mids}
     if len(plain) <= 2 and not any(_VARIES.search(mid) for mid in mids):
-        return [one for one in plain if one], ""
+        return [mid for mid in plain if mid], ""
     prefix, suffix = _common_prefix([*varied]), _common_suffix([*varied])
     cut = prefix.find("0") if "0" in prefix else len(prefix)
     prefix = prefix[:cut]
@@ -485,7 +485,7 @@ def _unwrapped(begin: str, end: str) -> tuple[str, str, tuple[str, str] | None]:
     opens, closes = re.match(rf"\s*({_TAG})\s*(?=\S)", begin), re.search(rf"(?<=\S)\s*({_TAG})\s*$", end)
     if not opens or not closes or not end[: closes.start()].strip() or "{name}" in closes[1]:
         return begin, end, None
-    word, other = (re.sub(r"[^\w]", "", one[1]) for one in (opens, closes))
+    word, other = (re.sub(r"[^\w]", "", tag[1]) for tag in (opens, closes))
     if word.rstrip("s") != other.rstrip("s") and not (word[:4] == other[:4] and len(word) > 3):
         return begin, end, None
     return begin[opens.end() :], end[: closes.start()], (opens[1], closes[1])

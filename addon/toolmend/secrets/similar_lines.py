@@ -119,8 +119,8 @@ def _compare(before: bytes, gap: bytes, line: bytes, place: int, holes: Hole) ->
         return None
     pieces: list[bytes] = []
     rest: list[Hole] = []
-    for at, (one, other) in enumerate(zip(literals, others, strict=True)):
-        around = _around_texts(one, other)
+    for at, pair in enumerate(zip(literals, others, strict=True)):
+        around = _around_texts(*pair)
         if around is None:
             return None
         pieces += around
@@ -136,20 +136,20 @@ def _compare(before: bytes, gap: bytes, line: bytes, place: int, holes: Hole) ->
     return LineTemplate(pieces[0], list(zip(rest, pieces[1:], strict=True)))
 
 
-def _around_texts(one: bytes, other: bytes) -> list[bytes] | None:
+def _around_texts(first: bytes, second: bytes) -> list[bytes] | None:
     """Returns the literals around the texts in which two pieces differ; None if they differ elsewhere."""
     found: list[bytes] = []
-    while one != other:
-        begin = one.rfind(b'"', 0, common_prefix(one, other)) + 1
-        ends = [_TEXT.match(piece, begin) for piece in (one, other)]
-        one_end, other_end = (match.end() if match else -1 for match in ends)
-        if not begin or len(found) == MOST or _NAMED.match(one, one_end):
+    while first != second:
+        begin = first.rfind(b'"', 0, common_prefix(first, second)) + 1
+        ends = [_TEXT.match(piece, begin) for piece in (first, second)]
+        first_end, second_end = (match.end() if match else -1 for match in ends)
+        if not begin or len(found) == MOST or _NAMED.match(first, first_end):
             return None
-        if one[one_end : one_end + 1] != b'"' or other[other_end : other_end + 1] != b'"':
+        if first[first_end : first_end + 1] != b'"' or second[second_end : second_end + 1] != b'"':
             return None
-        found.append(one[:begin])
-        one, other = one[one_end:], other[other_end:]
-    return [*found, one]
+        found.append(first[:begin])
+        first, second = first[first_end:], second[second_end:]
+    return [*found, first]
 
 
 def _cut(line: bytes, holes: Hole) -> tuple[list[bytes], list[Hole]]:

@@ -16,12 +16,11 @@ Observing changes nothing, and costs nothing without observers. An observer that
 is called between two chunks, like any mitmproxy hook: everything waits for it.
 """
 
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..apis import APIS
+from ..core.error_text import class_and_place
 from ..core.events import Event, MessageEnd, StreamError
 from ..core.fold import Answer, Message
 from ..pipeline.event_reader import EventReader, events_of
@@ -63,10 +62,7 @@ class Observers:
                 method(*arguments)
             except Exception as error:
                 self._dropped.append(observer)
-                # the place, not the message: an exception's message may quote the stream
-                place = traceback.extract_tb(error.__traceback__)[-1]
-                where = f"{place.name} ({Path(place.filename).name}:{place.lineno})"
-                self._log(f"{type(observer).__name__}, a {ATTRIBUTE}, is dropped: {type(error).__name__} in {where}")
+                self._log(f"{type(observer).__name__}, a {ATTRIBUTE}, is dropped: {class_and_place(error)}")
 
 
 @dataclass

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from ...config.retention import Keep, Stored, expired
 from ...core import json_text
+from ...core.error_text import reason
+from ...core.log_once import LogOnce
 from ..read.library import PINNED, UNFINISHED
 from ..read.safe_read import read
 
@@ -96,12 +98,11 @@ class Sweeper:
     """Keeps a folder within limits, a few steps at a time. Never raises: `log` gets a sentence, once."""
 
     def __init__(self, root: Path, log: Callable[[str], None]) -> None:
-        self._root, self._log = root, log
+        self._root, self._log_once = root, LogOnce(log)
         self._next = 0.0  # time of the next scan
         self._written = 0  # bytes written at the last scan
         self._came = 0  # recordings at the last run
         self._steps: Iterator[None] | None = None  # the remaining steps
-        self._logged = False
 
     def run(
         self, keep: Keep, mine: Collection[Path], idle: Callable[[], bool], written: int = 0, came: int = 0
@@ -131,7 +132,7 @@ class Sweeper:
                 self._steps = None
             except Exception as error:
                 self._steps = None
-                self._log_once(error)
+                self._failed(error)
             yield
 
     def _sweep(self, keep: Keep, mine: Collection[Path]) -> Iterator[None]:
@@ -145,15 +146,11 @@ class Sweeper:
             try:
                 remove(recording.folder)
             except Exception as error:  # continue with the others
-                self._log_once(error)
+                self._failed(error)
             yield
 
-    def _log_once(self, error: Exception) -> None:
-        if not self._logged:
-            self._logged = True
-            reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
-            with suppress(Exception):
-                self._log(f"old recordings stay: {reason}: {self._root}")
+    def _failed(self, error: Exception) -> None:
+        self._log_once("", f"old recordings stay: {reason(error)}: {self._root}")
 
 
 def _folders(path: str | Path, name: re.Pattern[str]) -> list[os.DirEntry[str]]:

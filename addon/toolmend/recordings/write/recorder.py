@@ -19,7 +19,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,9 @@ from typing import TYPE_CHECKING, Unpack
 from ...config.data_folder import on_one_line
 from ...config.retention import Keep
 from ...core.background_worker import BackgroundWorker
+from ...core.error_text import reason
 from ...core.exchange_record import Chunks, ExchangeRecord
+from ...core.log_once import LogOnce
 from .folder import Folder, Words
 from .pruning import Sweeper
 
@@ -110,7 +111,7 @@ class Recorder:
         spool: "Spool | None" = None,
     ) -> None:
         self.keep = keep
-        self._root, self._log, self._lost, self._spool = root, log, lost, spool
+        self._root, self._log_once, self._lost, self._spool = root, LogOnce(log), lost, spool
         self._sweeper = Sweeper(root, log)
         self._queue: SimpleQueue[Step | None] = SimpleQueue()
         self._put = self._done = 0  # bytes ever: the event loop counts one, the writer thread the other
@@ -123,7 +124,6 @@ class Recorder:
         self._worked = 0.0  # the writer thread's processor time when it last yielded, in seconds
         self._names: set[str] = set()  # of the folders begun in this second
         self._open = self._finished = 0  # recordings that flow; and that ever ended
-        self._logged: set[str] = set()
         self.failing: bool | None = None  # whether the last folder could not be made; None before the first
         self.first_tried = threading.Event()  # `failing` is known, or was waited for
 
@@ -300,7 +300,7 @@ class Recorder:
             self._failed(folder, error)
         else:
             if not folder.broken:
-                self._logged.clear()
+                self._log_once.kinds.clear()  # the next failure is news again
         if self._spool:
             self._spool.put(folder.path)
 
@@ -324,12 +324,11 @@ class Recorder:
         self._yield()
 
     def _failed(self, folder: Folder, error: Exception) -> None:
-        # only an OSError's own text is logged: others may quote the data that they failed on
-        reason = (error.strerror or str(error)) if isinstance(error, OSError) else type(error).__name__
+        text = reason(error)
         if not folder.broken:
-            folder.broken = f"recording incomplete: {reason}"
-            self._lost(reason)
-        self._log_once(reason, f"recording incomplete: {reason}: {on_one_line(folder.path)}")
+            folder.broken = f"recording incomplete: {text}"
+            self._lost(text)
+        self._log_once(text, f"recording incomplete: {text}: {on_one_line(folder.path)}")
 
     def _yield(self) -> None:
         """Lets the event loop run, unless it produces more than is written, or waits for the end itself."""
@@ -337,13 +336,6 @@ class Recorder:
             if self._put - self._done <= BUSY:
                 time.sleep(YIELD)
             self._worked = time.thread_time()
-
-    def _log_once(self, kind: str, message: str) -> None:
-        """Logs each kind of failure once, until a recording succeeds."""
-        if kind not in self._logged:
-            self._logged.add(kind)
-            with suppress(Exception):
-                self._log(message)
 
 
 class LiveRecording:

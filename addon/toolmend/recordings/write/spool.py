@@ -29,6 +29,7 @@ from pathlib import Path
 
 from ...config.data_folder import data_folder, private
 from ...config.store_url import StoreUrl
+from ...core.log_once import LogOnce
 from ..read.store import filesystem, why
 from .folder import META
 from .pruning import recordings_in, remove
@@ -64,7 +65,7 @@ class Spool:
     """
 
     def __init__(self, url: StoreUrl, log: Callable[[str], None]) -> None:
-        self.url, self._log = url, log
+        self.url, self._log_once = url, LogOnce(log)
         self.worker = secrets.token_hex(3)
         self.folder = home(url) / f"{os.getpid()}-{self.worker}"
         self._lock: int | None = None
@@ -72,7 +73,6 @@ class Spool:
         self._waiting: deque[Path] = deque()
         self._until: float | None = None  # closing: the deadline
         self._thread: threading.Thread | None = None
-        self._logged: set[str] = set()
 
     def ready(self) -> bool:
         """Creates the folder if needed, and starts the upload of abandoned recordings. False if it cannot, which is logged."""
@@ -143,13 +143,13 @@ class Spool:
             if (folder / META[0]).exists():
                 self._log_once("store", f"recordings wait in {self.folder}, since {self.url} does not take them: {why(error)}")
                 return False
-        if "store" in self._logged and not folder.exists():
+        if "store" in self._log_once.kinds and not folder.exists():
             self._log_once("pruned", f"recordings that could not be uploaded to {self.url} are deleted, as toolmend_keep says")
         with suppress(OSError):  # it is then uploaded again the next time
             remove(folder, day=False)
         with self._state:
             if not self._waiting:
-                self._logged.clear()
+                self._log_once.kinds.clear()  # all is uploaded
         return True
 
     def _over(self) -> bool:
@@ -170,13 +170,6 @@ class Spool:
         """Releases the lock if nothing is left. Otherwise it stays until the process ends, as the recorder may still write."""
         if self._lock is not None and _cleared(self.folder):
             os.close(self._lock)
-
-    def _log_once(self, kind: str, message: str) -> None:
-        """Logs each kind of failure once, until all is uploaded."""
-        if kind not in self._logged:
-            self._logged.add(kind)
-            with suppress(Exception):
-                self._log(message)
 
 
 def _locked(folder: Path) -> int:
