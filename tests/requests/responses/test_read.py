@@ -70,7 +70,6 @@ def test_read(given: Any, turns: list[Turn]) -> None:
     assert list(api.read({"model": "m", "input": given}, []).turns) == turns
 
 
-FIELDS.append(({"tools": TOOLS[1:], "parallel_tool_calls": False}, {"tools": (Tool("apply_patch", kind="custom"),), "parallel": False}))
 TAKES_ALL = replace(OURS, sampling="all", options=(), efforts=("none", "low", "medium", "high"))
 
 

@@ -171,6 +171,7 @@ FIELDS += [
         ),
     ]
 ]
+FIELDS.append(({"tools": TOOLS[1:], "parallel_tool_calls": False}, {"tools": (Tool("apply_patch", kind="custom"),), "parallel": False}))
 
 NAMESPACE = {
     "type": "namespace",
