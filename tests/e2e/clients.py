@@ -18,6 +18,7 @@ from toolmend.recordings.playback.server import Upstream
 
 type Serve = Callable[..., Upstream]  # the fixtures: serve(*scripts, tls=.., alpn=..)
 type Start = Callable[..., Mitmdump]  # start(scripts, **options)
+type Share = Callable[..., Mitmdump]  # share(**options)
 
 CHAT = "/v1/chat/completions"
 LEAK = stream(

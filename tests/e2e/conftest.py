@@ -4,7 +4,8 @@ How a test gets to an "LLM host" on loopback: it asks for https://localhost:PORT
 proxy has `toolmend_hosts=localhost`. So DNS, SNI, both handshakes and the verification of both certificates are real,
 and nothing is mapped. 127.0.0.1:PORT is the same server under a name that is no LLM host.
 
-One mitmdump serves all tests that can share it; what a test says of the log or the recordings, it says of its own flow.
+Tests that need equal options share one mitmdump (`share`); what a test checks of the log or the recordings is its own flow. A test that
+stops its proxy, reloads its script or looks at all that it logs starts one of its own (`start`): that takes a second of processor time.
 """
 
 import itertools
@@ -15,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.clients import CHAT, Serve, Start, http2_options
+from tests.e2e.clients import CHAT, Serve, Share, Start, http2_options
 from toolmend.cli.launcher.proxy import Mitmdump
 from toolmend.recordings.playback.server import Script, Upstream, make_certificate
 
@@ -46,20 +47,43 @@ def flows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def shared_proxy(confdir: Path, flows: Path, options: dict[str, str]) -> Iterator[Mitmdump]:
-    with Mitmdump({**options, "toolmend_flows": str(flows)}, confdir=confdir) as proxy:
-        yield proxy
+def pool(confdir: Path, flows: Path, options: dict[str, str]) -> Iterator[Share]:
+    """Proxies by their options, each started for the first test that asks for it. They record in `flows`."""
+    with ExitStack() as stack:
+        proxies: dict[tuple[tuple[str, str], ...], Mitmdump] = {}
+
+        def share(**more: str) -> Mitmdump:
+            key = tuple(sorted(more.items()))
+            if key not in proxies or proxies[key].returncode is not None:  # one that has died has failed its own test
+                given = {**options, "toolmend_flows": str(flows), **more}
+                proxies[key] = stack.enter_context(Mitmdump(given, confdir=confdir))
+            return proxies[key]
+
+        yield share
 
 
 @pytest.fixture
-def proxy(shared_proxy: Mitmdump) -> Iterator[Mitmdump]:
-    """The shared proxy; the test fails if it does not live afterwards, or has anything unexpected to tell."""
-    before = len(shared_proxy.log)
-    yield shared_proxy
-    said = shared_proxy.log[before:]
-    assert shared_proxy.returncode is None, said
-    assert "Traceback" not in said, said
-    assert "has crashed" not in said, said
+def share(pool: Share) -> Iterator[Share]:
+    """Returns the proxy of all tests that need these options. The test fails if the proxy dies or logs anything unexpected."""
+    before: dict[Mitmdump, int] = {}
+
+    def share(**more: str) -> Mitmdump:
+        proxy = pool(**more)
+        before.setdefault(proxy, len(proxy.log))
+        return proxy
+
+    yield share
+    for proxy, length in before.items():
+        logged = proxy.log[length:]
+        assert proxy.returncode is None, logged
+        assert "Traceback" not in logged, logged
+        assert "has crashed" not in logged, logged
+
+
+@pytest.fixture
+def proxy(share: Share) -> Mitmdump:
+    """The shared proxy without options of its own."""
+    return share()
 
 
 @pytest.fixture(scope="session")

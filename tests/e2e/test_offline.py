@@ -5,6 +5,7 @@ must stay without a request.
 """
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,10 +18,10 @@ from anthropic import Anthropic, APIStatusError
 from openai import APIConnectionError, BadRequestError, OpenAI, RateLimitError
 from openai.types.chat import ChatCompletion
 
-from tests.e2e.clients import CHAT, LEAK, Kept, Serve, Start, chunks, context_for, http2_options, recording
+from tests.e2e.clients import CHAT, LEAK, Kept, Serve, Start, chunks, context_for, eventually, http2_options, recording
 from tests.support.streams import WEATHER, stream
 from toolmend.cli.launcher.proxy import Mitmdump, ProxyError
-from toolmend.recordings.playback.server import Script
+from toolmend.recordings.playback.server import Script, Upstream
 from toolmend.recordings.read.library import entries
 
 DEAD = "https://llm.invalid"
@@ -54,11 +55,21 @@ def clients() -> Iterator[Clients]:
 
 
 @pytest.fixture
-def replaying(start: Start, tmp_path: Path) -> Callable[..., Mitmdump]:
-    """A second proxy, which answers from what a first one recorded, and itself records elsewhere."""
+def replaying(start: Start, flows: Path, tmp_path: Path) -> Callable[..., Mitmdump]:
+    """Starts a proxy that answers from the recordings of an upstream, and itself records elsewhere."""
+    before = set(flows.glob("*/*/meta.json"))
 
-    def replaying(first: Mitmdump, **options: str) -> Mitmdump:
-        first.stop()  # and so finish its recordings
+    def replaying(upstream: Upstream, **options: str) -> Mitmdump:
+        asked = len(upstream.requests)
+
+        def finished() -> list[Path] | None:
+            metas = {file.parent: json.loads(file.read_bytes()) for file in set(flows.glob("*/*/meta.json")) - before}
+            own = [folder for folder, meta in metas.items() if meta["host"] == f"localhost:{upstream.port}" and meta["sha256"]]
+            return own if len(own) == asked else None
+
+        if not (tmp_path / "flows").exists():
+            for folder in eventually(finished):
+                shutil.copytree(folder, tmp_path / "flows" / folder.relative_to(flows))
         given = {
             "toolmend_hosts": "localhost, llm.invalid",
             "toolmend_replay": str(tmp_path / "flows"),
@@ -93,15 +104,15 @@ def again(tmp_path: Path) -> Kept:
     return recording(tmp_path / "again", CHAT)
 
 
-def test_openai(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients, tmp_path: Path) -> None:
+def test_openai(proxy: Mitmdump, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients, tmp_path: Path) -> None:
     """A host that does not exist answers as another one did, in its chunks, and is mended as if it were live."""
     upstream = serve(Script(halves(LEAK)))
-    check_call(ask(clients(OpenAI, first := start(), upstream.url)))
-    proxy = replaying(first)
-    proxy.wait_for("connection_strategy is set to lazy")
+    check_call(ask(clients(OpenAI, proxy, upstream.url)))
+    player = replaying(upstream)
+    player.wait_for("connection_strategy is set to lazy")
     for http2 in (False, True):
-        check_call(ask(clients(OpenAI, proxy, http2=http2)))
-    proxy.wait_for("played from")
+        check_call(ask(clients(OpenAI, player, http2=http2)))
+    player.wait_for("played from")
     assert len(upstream.requests) == 1
     kept = again(tmp_path)
     (first,) = entries(tmp_path / "flows")
@@ -126,17 +137,18 @@ def test_anthropic(start: Start, serve: Serve, replaying: Callable[..., Mitmdump
         assert (text.text, call.name, call.input) == ("I will look.", "get_weather", {"city": "Beijing"})
 
     check(first := start(**config))
-    check(replaying(first))
+    first.stop()  # and so finish its recordings
+    check(replaying(upstream))
     unrouted = recording(tmp_path / "again", "/v1/messages").meta
     assert (unrouted["api"], unrouted.get("client_api")) == ("messages", None)
-    check(replaying(first, toolmend_flows=str(tmp_path / "routed"), toolmend_config=str(route)))
+    check(replaying(upstream, toolmend_flows=str(tmp_path / "routed"), toolmend_config=str(route)))
     routed = recording(tmp_path / "routed", "/v1/messages")
     assert (routed.meta["api"], routed.meta["client_api"]) == ("chat", "messages")
     assert routed.read("upstream.sse") == LEAK
     assert len(upstream.requests) == 1
 
 
-def test_a_session(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
+def test_a_session(proxy: Mitmdump, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
     """An error, a retry, and a second question with the result; then all of it once more."""
     upstream = serve(BUSY, Script(chunks(LEAK)), Script(chunks(stream(["Sunny."]))))
     result = [{"role": "assistant", "content": "I will look."}, {"role": "tool", "tool_call_id": "x", "content": "25 degrees"}]
@@ -149,25 +161,25 @@ def test_a_session(start: Start, serve: Serve, replaying: Callable[..., Mitmdump
         check_call(ask(client))
         assert ask(client, messages=messages).choices[0].message.content == "Sunny."
 
-    run(clients(OpenAI, first := start(), upstream.url))
-    client = clients(OpenAI, replaying(first), upstream.url)
+    run(clients(OpenAI, proxy, upstream.url))
+    client = clients(OpenAI, replaying(upstream), upstream.url)
     run(client)
     run(client)
     assert len(upstream.requests) == 3
 
 
-def test_a_miss(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients, tmp_path: Path) -> None:
+def test_a_miss(proxy: Mitmdump, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients, tmp_path: Path) -> None:
     """A legal error in the client's API that names the nearest; and nothing else of an LLM's host goes out."""
     upstream = serve(Script(chunks(LEAK)))
-    ask(clients(OpenAI, first := start(), upstream.url))
-    proxy = replaying(first)
+    ask(clients(OpenAI, proxy, upstream.url))
+    player = replaying(upstream)
     (one,) = entries(tmp_path / "flows")
-    client = clients(OpenAI, proxy)
+    client = clients(OpenAI, player)
     with pytest.raises(BadRequestError, match=f"the nearest is {one.name}, but new message 1 of 1 differs from character 26 on"):
         ask(client, messages=[{"role": "user", "content": "What is the weather in Berlin?"}])
-    proxy.wait_for("asked: .*Berlin.*; recorded: .*Beijing")
+    player.wait_for("asked: .*Berlin.*; recorded: .*Beijing")
     with pytest.raises(APIStatusError, match=f"the nearest is {one.name}, but it is of the API chat, not messages") as raised:
-        clients(Anthropic, proxy).messages.create(**MESSAGES)
+        clients(Anthropic, player).messages.create(**MESSAGES)
     assert raised.value.status_code == 400
     assert [model.id for model in client.models.list()] == [WEATHER["model"]]
     assert client._client.get(f"{DEAD}/v1/files").status_code == 404
@@ -177,10 +189,10 @@ def test_a_miss(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], 
     assert len(upstream.requests) == 1
 
 
-def test_a_miss_that_is_forwarded(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
+def test_a_miss_that_is_forwarded(proxy: Mitmdump, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
     upstream = serve(Script(chunks(LEAK)), Script(chunks(stream(["Sunny."]))))
-    ask(clients(OpenAI, first := start(), upstream.url))
-    client = clients(OpenAI, replaying(first, toolmend_replay_miss="forward"), upstream.url)
+    ask(clients(OpenAI, proxy, upstream.url))
+    client = clients(OpenAI, replaying(upstream, toolmend_replay_miss="forward"), upstream.url)
     check_call(ask(client))
     other = ask(client, messages=[{"role": "user", "content": "And in Berlin?"}])
     assert other.choices[0].message.content == "Sunny."
@@ -188,30 +200,30 @@ def test_a_miss_that_is_forwarded(start: Start, serve: Serve, replaying: Callabl
 
 
 def test_a_stream_that_broke_off_breaks_off(
-    start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients
+    proxy: Mitmdump, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients
 ) -> None:
     upstream = serve(Script(chunks(LEAK)[:6], end="drop"))
     with pytest.raises(APIConnectionError):
-        ask(clients(OpenAI, first := start(), upstream.url))
+        ask(clients(OpenAI, proxy, upstream.url))
     with pytest.raises(APIConnectionError):
-        ask(clients(OpenAI, replaying(first)))
+        ask(clients(OpenAI, replaying(upstream)))
 
 
-def test_other_modes(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
+def test_other_modes(proxy: Mitmdump, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
     """A proxy behind ours, which does not answer; and no proxy for the client at all."""
     upstream = serve(Script(chunks(LEAK)))
-    ask(clients(OpenAI, first := start(), upstream.url))
-    check_call(ask(clients(OpenAI, replaying(first, mode="upstream:http://localhost:1"))))
-    proxy = replaying(first, mode=f"reverse:{DEAD}")
+    ask(clients(OpenAI, proxy, upstream.url))
+    check_call(ask(clients(OpenAI, replaying(upstream, mode="upstream:http://localhost:1"))))
+    player = replaying(upstream, mode=f"reverse:{DEAD}")
     with httpx.Client(trust_env=False) as http:
-        check_call(ask(OpenAI(base_url=f"{proxy.url}/v1", api_key="none", http_client=http, max_retries=0)))
+        check_call(ask(OpenAI(base_url=f"{player.url}/v1", api_key="none", http_client=http, max_retries=0)))
     assert len(upstream.requests) == 1
 
 
-def test_another_host_is_left_alone(start: Start, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
+def test_another_host_is_left_alone(proxy: Mitmdump, serve: Serve, replaying: Callable[..., Mitmdump], clients: Clients) -> None:
     upstream = serve(Script(chunks(LEAK)))
-    ask(clients(OpenAI, first := start(), upstream.url))
-    client = clients(OpenAI, replaying(first, toolmend_intercept="all"))._client
+    ask(clients(OpenAI, proxy, upstream.url))
+    client = clients(OpenAI, replaying(upstream, toolmend_intercept="all"))._client
     assert client.get(f"https://127.0.0.1:{upstream.port}/index").status_code == 200
     assert len(upstream.requests) == 2
 

@@ -1,14 +1,15 @@
 """Responses over WebSocket, as Codex speaks them: a real socket over TLS through a real mitmdump, mended and recorded."""
 
+import itertools
 import json
 import os
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -17,7 +18,7 @@ from websockets.sync.client import connect as websocket
 from websockets.sync.server import ServerConnection
 from websockets.sync.server import serve as listen
 
-from tests.e2e.clients import Start, eventually
+from tests.e2e.clients import Share, Start, eventually
 from tests.support.judges import responses as responses_judge
 from tests.support.upstream_answers import Text, speak
 from toolmend.cli.launcher.proxy import Mitmdump, addon_path
@@ -27,6 +28,7 @@ from toolmend.recordings.playback.server import Script, Upstream
 from toolmend.recordings.read.replay import load, replay
 
 PATH = "/v1/responses"
+NUMBERS = itertools.count()
 KEY = "sk-test-aaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 TOOL = {
     "type": "function",
@@ -77,7 +79,7 @@ def requests(socket: ServerConnection) -> Iterator[Any]:
 
 @pytest.fixture
 def serve(certificate: tuple[Path, Path]) -> Iterator[Callable[[Talk], str]]:
-    """Starts an upstream; returns its URL."""
+    """Starts an upstream; returns its URL, with a path of its own to find its recordings by."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     with ExitStack() as stack:
@@ -88,7 +90,7 @@ def serve(certificate: tuple[Path, Path]) -> Iterator[Callable[[Talk], str]]:
             stack.callback(thread.join)
             stack.callback(server.shutdown)
             thread.start()
-            return f"wss://localhost:{server.socket.getsockname()[1]}"
+            return f"wss://localhost:{server.socket.getsockname()[1]}/test-{next(NUMBERS)}"
 
         yield serve
 
@@ -123,31 +125,26 @@ def output(frames: Frames) -> list[tuple[str, Any]]:
     return heard.asked
 
 
-@pytest.fixture
-def flows(tmp_path: Path) -> Path:
-    return tmp_path / "flows"
-
-
-def recordings(flows: Path, number: int) -> list[dict[str, Any]]:
-    """What meta.json says of each, in their order, when all are finished."""
+def recordings(flows: Path, number: int, upstream: str) -> list[dict[str, Any]]:
+    """The meta.json of each recording of an upstream, in their order, when all are finished."""
 
     def look() -> list[dict[str, Any]] | None:
         metas = [json.loads(file.read_bytes()) | {"folder": file.parent} for file in flows.glob("*/*/meta.json")]
-        done = [meta for meta in metas if meta["sha256"]]
+        done = [meta for meta in metas if meta["sha256"] and meta["path"] == urlsplit(upstream).path + PATH]
         return sorted(done, key=lambda meta: meta["recorded_at"]) if len(done) == number else None
 
     return eventually(look)
 
 
 @pytest.mark.parametrize("compression", ["deflate", None])
-def test_a_leaked_call_is_a_call(start: Start, serve: Callable[[Talk], str], flows: Path, compression: str | None) -> None:
+def test_a_leaked_call_is_a_call(share: Share, serve: Callable[[Talk], str], flows: Path, compression: str | None) -> None:
     """Two on one socket; the second request says neither its tools nor what was before."""
     upstream = serve(says(frames(LEAK), frames(LEAK, "resp_2")))
-    proxy = start()
+    proxy = share()
     with connect(proxy, upstream, compression=compression) as socket:
         for request in (create(tools=[TOOL]), create(previous_response_id="resp_1")):
             assert output(answer(socket, request)) == [("get_weather", {"city": "北京"})]
-    first, second = recordings(flows, 2)
+    first, second = recordings(flows, 2, upstream)
     for meta in (first, second):
         assert (meta["transport"], meta["state"], meta["api"], meta["stream"]) == ("websocket", "complete", "responses", True)
         assert "kimi_k2" in meta["rules"]
@@ -162,23 +159,23 @@ def test_a_leaked_call_is_a_call(start: Start, serve: Callable[[Talk], str], flo
     assert not (first["folder"] / "client_messages.jsonl").exists()
 
 
-def test_frames_that_need_no_mending(start: Start, serve: Callable[[Talk], str], flows: Path) -> None:
+def test_frames_that_need_no_mending(share: Share, serve: Callable[[Talk], str], flows: Path) -> None:
     """Character for character: blanks and line ends between values, what is no JSON, what is binary."""
     odd: Frames = ['{"type" : "response.custom",\r\n "x": "日本"}\n', "no JSON", "", b"\x00\xff", '{"type":"codex.rate_limits"}']
     said = frames(PROSE)
     sent = [said[0], *odd, *said[1:]]
-    proxy = start()
-    with connect(proxy, serve(says(sent))) as socket:
+    proxy, upstream = share(), serve(says(sent))
+    with connect(proxy, upstream) as socket:
         assert answer(socket, create(tools=[TOOL])) == sent
-    meta = recordings(flows, 1)[0]
+    meta = recordings(flows, 1, upstream)[0]
     assert (meta["state"], meta["rules"]) == ("complete", [])
 
 
-def test_a_binary_frame_behind_what_is_held(start: Start, serve: Callable[[Talk], str]) -> None:
+def test_a_binary_frame_behind_what_is_held(share: Share, serve: Callable[[Talk], str]) -> None:
     """It waits there, and is what it was."""
     binary, held, called = b"\x00\xff" * 3000, frames(PROSE), frames(LEAK, "resp_2")
     at = next(at for at, frame in enumerate(held) if "call" in str(json.loads(frame).get("delta"))) + 1
-    proxy = start(toolmend_flows="off")
+    proxy = share(toolmend_flows="off")
     with connect(proxy, serve(says([*held[:at], binary, *held[at:]], [*called[:at], binary, *called[at:]]))) as socket:
         assert answer(socket, create(tools=[TOOL])) == [*held[:at], binary, *held[at:]]
         got = answer(socket, create(tools=[TOOL]))
@@ -186,10 +183,10 @@ def test_a_binary_frame_behind_what_is_held(start: Start, serve: Callable[[Talk]
     assert output(got) == [("get_weather", {"city": "北京"})]
 
 
-def test_large_frames(start: Start, serve: Callable[[Talk], str]) -> None:
+def test_large_frames(share: Share, serve: Callable[[Talk], str]) -> None:
     """mitmproxy cuts what was changed and is longer than 4000 bytes, without regard to characters."""
     said = frames(LEAK, instructions="日本" * 50_000)
-    proxy = start(toolmend_flows="off")
+    proxy = share(toolmend_flows="off")
     with connect(proxy, serve(says(said))) as socket:
         got = answer(socket, create(tools=[TOOL]))
     assert output(got) == [("get_weather", {"city": "北京"})]
@@ -197,7 +194,7 @@ def test_large_frames(start: Start, serve: Callable[[Talk], str]) -> None:
     assert json.loads(got[-1])["response"]["instructions"] == "日本" * 50_000
 
 
-def test_everything_at_once(start: Start, serve: Callable[[Talk], str]) -> None:
+def test_everything_at_once(share: Share, serve: Callable[[Talk], str]) -> None:
     """All frames and the end of the socket in one write: none is lost, and none overtakes another."""
 
     def talk(socket: ServerConnection) -> None:
@@ -208,7 +205,7 @@ def test_everything_at_once(start: Start, serve: Callable[[Talk], str]) -> None:
         sending.send_close(1000)
         socket.socket.sendall(b"".join(sending.data_to_send()))
 
-    proxy = start(toolmend_flows="off")
+    proxy = share(toolmend_flows="off")
     with connect(proxy, serve(talk)) as socket:
         assert output(answer(socket, create(tools=[TOOL]))) == [("get_weather", {"city": "北京"})]
         with pytest.raises(ConnectionClosed):
@@ -216,36 +213,36 @@ def test_everything_at_once(start: Start, serve: Callable[[Talk], str]) -> None:
 
 
 @pytest.mark.parametrize("how", ["upstream closes", "upstream closes later", "upstream drops", "client closes"])
-def test_an_answer_that_is_cut_off(start: Start, serve: Callable[[Talk], str], flows: Path, how: str) -> None:
+def test_an_answer_that_is_cut_off(share: Share, serve: Callable[[Talk], str], flows: Path, how: str) -> None:
     """What was held comes before the end."""
     held = frames(LEAK)
     at = next(at for at, frame in enumerate(held) if "call" in str(json.loads(frame).get("delta")))
-    gone = threading.Event()
+    arrived = threading.Event()
 
     def talk(socket: ServerConnection) -> None:
         next(requests(socket))
         for frame in held[: at + 1]:
             socket.send(frame)
-        if how == "upstream closes later":  # what closes is read alone, most often
-            time.sleep(0.3)
-        elif how == "upstream drops":
+        if how == "upstream drops":
             socket.socket.close()
-        elif how == "client closes":
-            gone.wait(20)
+        elif how != "upstream closes":  # later, so that the proxy reads what closes the socket alone
+            arrived.wait(20)
 
-    proxy = start()
-    with connect(proxy, serve(talk)) as socket:
+    proxy, upstream = share(), serve(talk)
+    with connect(proxy, upstream) as socket:
         socket.send(create(tools=[TOOL]))
         got: Frames = []
         try:
             for frame in socket:
                 got.append(frame)
-                if how == "client closes" and len(got) == at - 1:
-                    break
+                if len(got) == at - 1:
+                    if how == "client closes":
+                        break
+                    arrived.set()
         except ConnectionClosed:
             pass
-    gone.set()
-    meta = recordings(flows, 1)[0]
+    arrived.set()
+    meta = recordings(flows, 1, upstream)[0]
     assert meta["state"] == ("client_closed" if how == "client closes" else "upstream_error")
     assert "closed the socket" in meta["error"]
     if how != "client closes":
@@ -284,7 +281,7 @@ def test_the_script_is_reloaded_in_the_middle(start: Start, serve: Callable[[Tal
     assert [event.get("delta") for event in got] == [json.loads(frame).get("delta") for frame in said[1:]]
 
 
-def test_what_else_a_client_says(start: Start, serve: Callable[[Talk], str], flows: Path) -> None:
+def test_what_else_a_client_says(share: Share, serve: Callable[[Talk], str], flows: Path) -> None:
     def talk(socket: ServerConnection) -> None:
         next(requests(socket))
         socket.send(frames(PROSE)[0])
@@ -292,20 +289,20 @@ def test_what_else_a_client_says(start: Start, serve: Callable[[Talk], str], flo
         for frame in frames(PROSE)[1:]:
             socket.send(frame)
 
-    proxy = start()
-    with connect(proxy, serve(talk)) as socket:
+    proxy, upstream = share(), serve(talk)
+    with connect(proxy, upstream) as socket:
         socket.send(create(tools=[TOOL]))
         socket.recv()
         socket.send(json.dumps({"type": "response.cancel", "api_key": KEY}))
         for _ in frames(PROSE)[1:]:
             socket.recv()
-    meta = recordings(flows, 1)[0]
+    meta = recordings(flows, 1, upstream)[0]
     (line,) = (meta["folder"] / "client_messages.jsonl").read_text().splitlines()
     assert json.loads(line)["message"] == {"type": "response.cancel", "api_key": "[REDACTED]"}
     assert check(meta["folder"]).passed
 
 
-def test_several_at_once_pass_as_they_come(start: Start, serve: Callable[[Talk], str], flows: Path) -> None:
+def test_several_at_once_pass_as_they_come(share: Share, serve: Callable[[Talk], str], flows: Path) -> None:
     one, two = frames(LEAK, "resp_1"), frames(LEAK, "resp_2")
 
     def talk(socket: ServerConnection) -> None:
@@ -319,20 +316,20 @@ def test_several_at_once_pass_as_they_come(start: Start, serve: Callable[[Talk],
         for frame in frames(LEAK, "resp_3"):
             socket.send(frame)
 
-    proxy = start()
-    with connect(proxy, serve(talk)) as socket:
+    proxy, upstream = share(), serve(talk)
+    with connect(proxy, upstream) as socket:
         socket.send(create(tools=[TOOL]))
         socket.send(create(tools=[TOOL]))
         assert [socket.recv() for _ in (*one, *two)] == [frame for pair in zip(one, two, strict=True) for frame in pair]
         assert output(answer(socket, create(tools=[TOOL]))) == [("get_weather", {"city": "北京"})]
-    assert len(recordings(flows, 3)) == 3
+    assert len(recordings(flows, 3, upstream)) == 3
 
 
 @pytest.mark.parametrize("setting", ["toolmend_dialects=off", "toolmend_hosts=llm.example"])
-def test_what_is_not_to_be_mended(start: Start, serve: Callable[[Talk], str], setting: str) -> None:
+def test_what_is_not_to_be_mended(share: Share, serve: Callable[[Talk], str], setting: str) -> None:
     name, _, value = setting.partition("=")
     sent = frames(LEAK)
-    proxy = start(**{name: value, "toolmend_intercept": "all", "toolmend_flows": "off"})
+    proxy = share(**{name: value, "toolmend_intercept": "all", "toolmend_flows": "off"})
     with connect(proxy, serve(says(sent))) as socket:
         assert answer(socket, create(tools=[TOOL])) == sent
 
@@ -352,12 +349,12 @@ def test_a_route_sends_the_client_to_http(start: Start, tmp_path: Path) -> None:
     proxy.wait_for(r"api\.openai\.com: no WebSocket \(426\): this is served by the route at .*toolmend\.toml:1")
 
 
-def test_recordings_answer_by_http(start: Start, serve: Callable[[Talk], str], flows: Path) -> None:
-    upstream = serve(says(frames(LEAK)))
+def test_recordings_answer_by_http(start: Start, serve: Callable[[Talk], str], tmp_path: Path) -> None:
+    upstream, flows = serve(says(frames(LEAK))), tmp_path / "flows"
     proxy = start()
     with connect(proxy, upstream) as socket:
         answer(socket, create(tools=[TOOL]))
-    recordings(flows, 1)
+    recordings(flows, 1, upstream)
     proxy.stop()
     player = start(toolmend_replay=str(flows), toolmend_flows="off")
     with pytest.raises(InvalidStatus) as refused, connect(player, upstream):
@@ -365,10 +362,10 @@ def test_recordings_answer_by_http(start: Start, serve: Callable[[Talk], str], f
     assert refused.value.response.status_code == 426
 
 
-def test_the_upstreams_own_refusal_passes(start: Start, certificate: tuple[Path, Path]) -> None:
+def test_the_upstreams_own_refusal_passes(share: Share, certificate: tuple[Path, Path]) -> None:
     script = Script(((0, b"{}"),), status=403, headers=(("Content-Type", "application/json"),), framing="content-length")
     with Upstream([script], tls=certificate, alpn=("http/1.1",)) as upstream:
-        proxy = start(toolmend_flows="off")
+        proxy = share(toolmend_flows="off")
         with pytest.raises(InvalidStatus) as refused, connect(proxy, upstream.url.replace("https", "wss")):
             pass
     assert refused.value.response.status_code == 403
