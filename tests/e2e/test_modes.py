@@ -68,10 +68,9 @@ def test_reverse_to_a_host_that_is_not_known(start: Start, serve: Serve, certifi
     assert curl(f"https://localhost:{proxy.port}{CHAT}", proxy.ca) == b""
 
 
-def test_tls_to_the_proxy_itself(start: Start, serve: Serve, certificate: tuple[Path, Path]) -> None:
+def test_tls_to_the_proxy_itself(proxy: Mitmdump, serve: Serve, certificate: tuple[Path, Path]) -> None:
     """A client may speak TLS to the proxy, as to any server; that is not what is tunnelled."""
     upstream = serve(Script(chunks(LEAK)))
-    proxy = start()
     ours = ("-x", f"https://localhost:{proxy.port}", "--proxy-cacert", str(proxy.ca))
     assert MENDED in curl(f"{upstream.url}{CHAT}", proxy.ca, *ours)
     assert curl(f"https://127.0.0.1:{upstream.port}{CHAT}", certificate[0], *ours) == LEAK
