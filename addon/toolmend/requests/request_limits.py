@@ -90,13 +90,16 @@ class Quirks:
         json_schema: A response format with a schema.
         json_with_tools: A response format together with tools.
         json_word: json_object requires the word JSON in the prompt.
+
+    Other fields and features:
         user, parallel, include_usage: The fields.
         options: Accepted fields of options.py.
         service_tiers, cache_retentions: Accepted values of these options.
         search_tool: The form of the provider's web search, see web_search.py; empty: none.
         phases: `phase` of an assistant message.
-        drop_blocks: The upstream is asked to drop thinking bound to another conversation, as it refused a request for that.
-        compaction: The upstream compacts conversations when asked; compact_threshold: in an answer, from a number of tokens on.
+        drop_blocks: Requests ask to drop thinking that is bound to another conversation; set after a refusal of such thinking.
+        compaction: The upstream compacts conversations on request.
+        compact_threshold: The upstream compacts a conversation in an answer, from a number of tokens on.
 
     Body:
         body: The host's variant of the body.

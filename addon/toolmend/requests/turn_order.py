@@ -56,19 +56,19 @@ def place_system_turns(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     Other system turns become the user's text. Leading ones stay; Messages has a separate field for these.
     """
     leading = list(takewhile(_OF_SYSTEM, turns))
-    made: list[Turn] = []
+    ordered: list[Turn] = []
     rest = turns[len(leading) :]
     for at, turn in enumerate(rest):
         after = next((other for other in rest[at + 1 :] if not other.of_system), None)
-        before = made[-1] if made else None
+        before = ordered[-1] if ordered else None
         legal = before is not None and before.role in ("user", "tool") and (after is None or after.role == "assistant")
         if not turn.of_system:
-            made.append(turn)
+            ordered.append(turn)
         elif before is not None and before.of_system:
-            made[-1] = replace(before, parts=(*before.parts, *turn.parts))
+            ordered[-1] = replace(before, parts=(*before.parts, *turn.parts))
         else:
-            made.append(turn if legal else Turn("user", tuple(map(_reminder, turn.parts))))
-    return (*leading, *_merged(made))
+            ordered.append(turn if legal else Turn("user", tuple(map(_reminder, turn.parts))))
+    return (*leading, *_merged(ordered))
 
 
 def _not_blank(parts: Sequence[Part]) -> Iterable[Part]:
