@@ -1,8 +1,8 @@
 """Decodes content encodings chunk by chunk: gzip, deflate, br, zstd and stacks of them, with bounded output.
 
-    decoder("gzip, br") -> Decoder | None      None: an encoding that is not supported here
-    Decoder.feed(data)  -> bytes               all that `data` makes readable; nothing is kept for a later call
-    Decoder.swells      -> bool                a line has become too long to be held for its end
+    decoder("gzip, br")         -> ContentDecoder | None      None: an encoding that is not supported here
+    ContentDecoder.feed(data)   -> bytes                      all that `data` makes readable; nothing is kept for a later call
+    ContentDecoder.swells       -> bool                       a line has become too long to be held for its end
 
 1. All output is bounded. 405 bytes of brotli can expand to 256 MiB, so every library is asked for `PIECE` bytes at a time and the
    output of every stage is counted; mitmproxy's `flow.response.content` does neither.

@@ -2,12 +2,12 @@
 
 1. An event keeps its exact bytes: the joined `raw` of all events is the input, byte for byte, however the input was cut.
 2. Everything works on bytes; UTF-8 may be cut anywhere.
-3. Where events are cut does not depend on the chunks.
+3. Where events are cut does not depend on the chunks, except in runs of blank lines and comments.
 
 A block of lines ends at a blank line; a line ends with LF, CRLF or CR. A lone CR counts as a blank line at once only if the line
 before it also ended with a lone CR, so that a stream with CR line ends is not delayed. Otherwise a CR at the end of a chunk waits
-for the next byte, which is almost certainly the LF of a CRLF. Consecutive blank lines and comments of a chunk form one event: a
-chunk may be full of them.
+for the next byte, which is almost certainly the LF of a CRLF. Consecutive blank lines and comments of a chunk form one event,
+because a chunk may be full of them.
 
 Some servers omit the blank lines, which clients that read line by line do not notice. So a data line that is a JSON object, with
 another data line after it, is an event of its own: joined by the standard, they would not be JSON.

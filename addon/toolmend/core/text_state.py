@@ -36,9 +36,8 @@ class TextState(NamedTuple):
         escapes: How text becomes part of arguments, where it is not copied unchanged.
         pending_at: For a piece and its stop: where something begins that continues after the end of the piece; -1 if the stop is
             more than that.
-        splits_escapes: A piece may end between a backslash and the character it escapes. The next piece is then checked together
-            with
-            the backslash, and JSON text without a backslash is safe after any other piece.
+        splits_escapes: A piece may end between a backslash and the character it escapes. The next piece is then checked with the
+            backslash, and JSON text without a backslash is safe after any other piece.
         defers_backslash: The same, and the backslash is sent with the next piece.
     """
 

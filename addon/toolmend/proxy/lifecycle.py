@@ -29,7 +29,7 @@ from ..pipeline.dry_run import DryRunPipeline
 from ..pipeline.pipeline import Pipeline
 from ..pipeline.suspects import NO_CONTEXT
 from ..providers.reasoning_start import Beginnings, pair_of
-from ..recordings.write.folder import Words
+from ..recordings.write.folder import EndDetails
 from ..recordings.write.recorder import PATIENCE, Recorder
 from ..secrets.stream_mask import StreamMask, guarded, masked
 from ..telemetry.meter import NO_ERROR
@@ -254,7 +254,7 @@ class ExchangeLifecycle:
         folder = exchange.recording.place if exchange.recording else None
         flow.metadata["toolmend"] = {"api": exchange.api, "rules": [], "folder": folder, "error": summary, "unanswered": summary}
 
-    def _finish(self, exchange: LlmExchange, state: str, message: str | None, **fields: Unpack[Words]) -> None:
+    def _finish(self, exchange: LlmExchange, state: str, message: str | None, **fields: Unpack[EndDetails]) -> None:
         """Ends the recording of an exchange."""
         self.in_progress.discard(exchange)
         with _isolated(exchange, "the recording was not finished"):
@@ -264,7 +264,7 @@ class ExchangeLifecycle:
                 unreadable = exchange.stream is not None and exchange.stream.unreadable
                 if exchange.pipeline:
                     fields["sought"] = exchange.pipeline.sought
-                words = Words(error=error, end=message, fault=exchange.fault, unreadable=unreadable, **fields)
+                words = EndDetails(error=error, end=message, fault=exchange.fault, unreadable=unreadable, **fields)
                 exchange.recording.finish(state, rules=rules, ids=exchange.ids, **words)
 
     def adopt(self, earlier: "ExchangeLifecycle") -> None:

@@ -70,7 +70,7 @@ MOST_DELAYED = 64 * 1024
 _BLANK_LINE = re.compile(rb"\n\r?\n|\r\r")
 
 
-class Words(TypedDict, total=False):
+class EndDetails(TypedDict, total=False):
     """Details about the end of an exchange.
 
     Attributes:
@@ -117,7 +117,7 @@ class Folder:
         self._texts: list[tuple[str, str]] = []  # text and reasoning of each choice that the client got
 
     def create(self, exchange: "ExchangeRecord", now: datetime) -> Iterator[None]:
-        """Writes what is known before the response, in steps; with a status, also the state of a response without chunks."""
+        """Writes what is known before the response, in steps; if the exchange has a status, also what its headers add."""
         secrets = secrets_of(exchange, self._pause)
         yield
         self._redactor, self._secrets = Redactor(secrets, self._pause), secrets
@@ -308,7 +308,7 @@ class Folder:
                 yield
                 self._file("message.json", json_text.lines(self._redactor.value(message)))
 
-    def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> Iterator[None]:
+    def seal(self, state: str, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[EndDetails]) -> Iterator[None]:
         """Writes the final meta.json, in steps. It takes effect in `settle`."""
         end, fault = words.get("end"), words.get("fault")
         self.finished = True

@@ -31,7 +31,7 @@ from ...core.background_worker import BackgroundWorker
 from ...core.error_text import reason
 from ...core.exchange_record import Chunks, ExchangeRecord
 from ...core.log_once import LogOnce
-from .folder import Folder, Words
+from .folder import EndDetails, Folder
 from .pruning import Sweeper
 
 if TYPE_CHECKING:
@@ -388,14 +388,14 @@ class LiveRecording:
         if not self._finished:
             self._recorder.put(self._folder, partial(self._folder.client_message, data, t_ms), len(data))
 
-    def finish(self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[Words]) -> None:
+    def finish(self, state: str, *, rules: Sequence[str] = (), ids: Sequence[str] = (), **words: Unpack[EndDetails]) -> None:
         """Ends the recording. Only the first call counts.
 
         Args:
             state: "complete", "upstream_error", "client_closed", "partial" or "unanswered".
             rules: the rules that fired.
             ids: the ids of the calls.
-            words: see `Words`.
+            words: see `EndDetails`.
         """
         if not self._finished:
             self._finished = True

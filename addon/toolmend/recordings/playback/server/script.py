@@ -37,16 +37,13 @@ class Script:
 
     Attributes:
         chunks: (seconds to wait before, bytes to send). An empty chunk only waits: `(0.1, b"")` at the end gives the client time
-            to read
-            before the connection ends.
+            to read before the connection ends.
         framing: Of HTTP/1 (an HTTP/1.0 client gets "eof" for "chunked"); HTTP/2 only shows a content-length.
         coding: Every chunk is flushed, so that it can be decoded as soon as it arrives.
         rest: Chunks that wait for `Upstream.release()`.
         end: After the last chunk: "clean"; "drop" closes the connection; "reset" does so with a TCP RST, or resets the HTTP/2
-            stream;
-            "stall" stays open until `Upstream.release()` and then ends cleanly. With a content-length, a cut body announces one
-                byte
-            more than it sends.
+            stream; "stall" stays open until `Upstream.release()` and then ends cleanly. With a content-length, a cut body
+            announces one byte more than it sends.
         empty_frame: HTTP/2: the number of the chunk after which an empty DATA frame is sent, which does not end the stream.
         trailers: Headers after the body; over HTTP/1 only of a chunked one.
     """
