@@ -96,10 +96,10 @@ UNOPENED = """deepseek-r1 deepseek/deepseek-r1-0528 deepseek-r1-distill-qwen-7b 
     k2-thinking-turbo GLM-Z1-32B-0414 LGAI-EXAONE/EXAONE-Deep-7.8B ernie-4.5-21b-a3b-thinking LongCat-Flash-Thinking"""
 MAY_OPEN = """zai-org/GLM-4.5 glm-4.5-air z-ai/glm-4.6:exacto glm-4.7-flash glm-4p6 zai-glm-4.6 glm-5.1 nemotron-3-nano-30b-a3b
     nvidia/NVIDIA-Nemotron-Nano-9B-v2 ByteDance-Seed/Seed-OSS-36B-Instruct stepfun-ai/step3 step-3.5-flash Qwen3.5-397B-A17B
-    qwen3.6-27b k2-horizon LLM360/K2-Think intern-s1 Olmo-3-7B-Think ai21labs/AI21-Jamba-Reasoning-3B kimi-k2.5
-    moonshotai/Kimi-K2.6 accounts/fireworks/models/kimi-k2p5 kimi-k3"""
+    qwen3.6-27b k2-horizon LLM360/K2-Think intern-s1 Olmo-3-7B-Think ai21labs/AI21-Jamba-Reasoning-3B
+    kimi-k3 moonshotai/Kimi-K3"""
 OPENED = """deepseek-chat deepseek-v3.1 qwen3-8b qwen3-30b-nothinking qwen3-30b-no-thinking qwen3-30b-non-thinking
-    kimi-latest kimi-k2-instruct minimax-m3 glm-4-9b glm-4-32b-0414 glm-4-plus magistral step-2 qwen3-coder-480b
+    kimi-k2.5 kimi-latest kimi-k2-instruct minimax-m3 glm-4-9b glm-4-32b-0414 glm-4-plus magistral step-2 qwen3-coder-480b
     nvidia/llama-3.1-nemotron-70b-instruct nemotron-mini-4b-instruct olmo-3-7b-instruct chatglm3-6b exaone-4.0
     claude-3-7-sonnet-thinking my-thinking"""
 TAGS = """deepseek-r1 qwen3-8b qwq-32b kimi-k2-thinking minimax-m2 glm-4.6 seed-oss-36b magistral-small step-3.5-flash

@@ -243,10 +243,10 @@ _THINKS = re.compile(
 
 _MAY_THINK = re.compile(
     r"glm-?(4[.p]?[5-9]|4-[5-9]|[5-9])(?![0-9]*b)|nemotron(?!.*(instruct|mini))|seed-oss|step-?3|qwen-?3[.p][5-9]"
-    r"|k2-(horizon|think|v2)|intern-?s1|olmo-?3.*think|jamba.*reasoning|kimi-?(k2[.p][5-9]|k3)"
+    r"|k2-(horizon|think|v2)|intern-?s1|olmo-?3.*think|jamba.*reasoning|kimi-?k3"
 )
-"""Models that think unless disabled. XX DeepSeek V4 is not listed although its template opens the tag: nearly all hosts parse it,
-so the first response of another host shows the thought as content.
+"""Models that think unless disabled. XX Kimi K2.5 and DeepSeek V4 are not listed although their templates open the tag:
+nearly all hosts parse it, so the first response of another host shows the thought as content.
 """
 
 
