@@ -69,6 +69,8 @@ WORDED: list[tuple[str, Any, str]] = [
     ("chat", error("<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 65536]"), "max_completion_tokens <= 65536"),
     ("chat", {"message": "This model doesn't support the stopSequences field. Remove stopSequences and try again."}, "stop"),
     ("messages", {"message": "The maximum tokens you requested exceeds the model limit of 64000."}, "max_tokens <= 64000"),
+    ("messages", error("Unable to submit request because it has a maxOutputTokens value of 128000 but the supported range is from 1 (inclusive) to 65537 (exclusive)."), "max_tokens <= 65536"),
+    ("chat", error("It has a temperature value of 1.31 but the supported range is from 0 (inclusive) to 1 (inclusive)."), "temperature <= 1"),
     # in words
     ("chat", error('think value "xhigh" is not supported for this model'), "reasoning_effort"),
     ("chat", error("Thinking level XHIGH is not supported for this model."), "reasoning_effort"),

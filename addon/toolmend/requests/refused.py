@@ -283,10 +283,11 @@ _MOST = [
         rf"(?:maximum|max|limit|upper bound)(?: allowed)?(?: (?:value|number|limit|output|length|tokens?)(?: (?:of|for) [a-z_ .]+?)?)?(?: (?:of|for) [`'\"]?[a-z_.]+[`'\"]?)?(?: allowed)?(?: is| of|:| =|=)? {_N}",
         rf"(?:between|range of?|in) [\[(]?-?[\d.,_]+?,? ?(?:and|,|to|-) ?{_N}",
         rf"(?:range|范围).{{0,40}}?[\[(]-?[\d.]+, ?{_N}[\])]",
+        rf"to {_N} \(inclusive\)",
         rf"exceeds? [^\d]{{0,60}}{_N}",
     )
 ]
-_BELOW = re.compile(rf"(?:less than|lower than|smaller than|below|<) {_N}", re.IGNORECASE)
+_BELOW = re.compile(rf"(?:less than|lower than|smaller than|below|<) {_N}|to {_N.replace('<n>', '<m>')} \(exclusive\)", re.IGNORECASE)
 _LEAST = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -338,13 +339,13 @@ def _bound(text: str, path: str, given: float) -> Edit | None:
 
 
 def _number(found: re.Match[str]) -> float:
-    text = found["n"].replace(",", "").replace("_", "")
+    text = (found.groupdict().get("m") or found["n"]).replace(",", "").replace("_", "")
     return float(text) if "." in text else int(text)
 
 
 _FORBIDDEN = re.compile(
     r"extra_forbidden|unknown_parameter|unsupported_(?:parameter|value)|extra inputs|extra fields|not permitted|unexpected|unknown|"
-    r"unrecognized|unsupported|illegal|非法|不合法|不支持|无效|不允许|not (?:supported|allowed|recognized|available|valid|accepted|enabled)|does(?: not|n't) support|"
+    r"unrecognized|unsupported|illegal|supported range|非法|不合法|不支持|无效|不允许|not (?:supported|allowed|recognized|available|valid|accepted|enabled)|does(?: not|n't) support|"
     r"malformed|invalid|deprecated|no longer|forbidden|must be|should be|may only|unset|removed|only the default|only \S+ is|cannot|incompatible|error|\bnot\b|unavailable|unevaluated",
     re.IGNORECASE,
 )
