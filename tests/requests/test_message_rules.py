@@ -75,6 +75,8 @@ RULES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("pairs", {"messages": [USER, USE]}, {"messages": [USER, USE, {"role": "user", "content": [LACK]}]}),
     ("pairs", {"input": [DONE, FUNCTION]}, {"input": [{"role": "user", "content": [{"type": "input_text", "text": "Result of a tool:\n\n1"}]}, FUNCTION, {**DONE, "call_id": "c2", "output": "Error: there is no result of this call."}]}),
     ("pairs", {"input": [FUNCTION, USER, {**DONE, "call_id": "c2"}]}, {"input": [FUNCTION, USER, {**DONE, "call_id": "c2"}]}),
+    ("reply_after_tool", {"messages": [USER, CALL, RESULT, USER]}, {"messages": [USER, CALL, RESULT, {"role": "assistant", "content": "OK."}, USER]}),
+    ("has_user", {"messages": [{"role": "system", "content": "s"}, HALF]}, {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "(The beginning is left out.)"}, HALF]}),
     ("images_1", {"messages": [{"role": "user", "content": [chat_image(1), chat_image(2)]}]}, {"messages": [{"role": "user", "content": [{"type": "text", "text": NOTE.format("at most 1 images")}, chat_image(2)]}]}),
     ("image_pixels_2000", {"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [claude_image(2001), claude_image(2000)]}]}]},
      {"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": NOTE.format("images of at most 2000 pixels a side")}, claude_image(2000)]}]}]}),
@@ -118,6 +120,8 @@ LEARNT = [
     ("chat", "System message must be at the beginning.", "messages: system_first", "system_inside"),
     ("chat", "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.", "messages: json_word", "json_word"),
     ("responses", "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.", "input: json_word", "json_word"),
+    ("chat", "Unexpected role 'user' after role 'tool'", "messages: reply_after_tool", "user_after_tool"),
+    ("chat", "<400> InternalError.Algo.InvalidParameter: The input messages do not contain elements with the role of user", "messages: has_user", "needs_user"),
     ("chat", "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.", "messages: pairs", ""),
     ("responses", "No tool output found for function call call_1.", "input: pairs", ""),
     ("messages", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: t", "messages: pairs", ""),
@@ -145,5 +149,18 @@ def test_a_rule_is_learnt(api: str, words: str, edit: str, fact: str) -> None:
 
 def test_only_messages_have_rules() -> None:
     for text in ("tools: no_blank", "messages[].content: no_blank", "messages: drop_all", "messages: images", "system: user_last"):
+        with pytest.raises(ValueError, match="would remove"):
+            edit_of(text)
+
+
+def test_a_tool_that_the_provider_runs_elsewhere_is_left_out() -> None:
+    words = "tools.1: Input tag 'web_search_20250305' found using 'type' does not match any of the expected tags: 'custom'"
+    body = json.dumps({"error": {"message": words, "type": "invalid_request_error"}}).encode()
+    tools = [{"name": "get", "input_schema": {}}, {"type": "web_search_20250305", "name": "web_search"}]
+    request = {"model": "m", "messages": [USER], "tools": tools, "tool_choice": {"type": "tool", "name": "web_search"}}
+    (remedy,) = remedies(400, body, RefusedRequest(request, "messages", quirks_for("messages", "llm.example", "m"), translated=False))
+    changed = apply_edits(request, map(edit_of, remedy.edits), [])
+    assert changed == {"model": "m", "messages": [USER], "tools": tools[:1]}
+    for text in ("tools - function", "tools - custom", "tools - bash_20250124", "messages - user"):
         with pytest.raises(ValueError, match="would remove"):
             edit_of(text)

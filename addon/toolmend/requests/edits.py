@@ -48,6 +48,9 @@ SCHEMAS = words("parameters input_schema schema")
 THOUGHTS = words("thinking redacted_thinking reasoning")
 """Types of entries that may be removed from a list: reasoning of earlier turns."""
 
+SERVER_TOOLS = re.compile(r"(?:web_search|web_fetch|code_execution|advisor|tool_search_tool_\w+)_\d{8}")
+"""Types of tools that the provider of Messages runs: where it does not, none of the client's own tools goes with them."""
+
 _ROLES = {"developer": "system", "system": "developer", "function": "tool"}
 _USUAL = ("auto", "default")
 """Replacements for a word without a near one."""
@@ -87,6 +90,8 @@ class Edit:
             case "one_of":
                 return not (whole or named) and (not of_kept or last in CHOICES)
             case "without":
+                if self.path == "tools":
+                    return all(map(SERVER_TOOLS.fullmatch, self.with_))
                 return self.path in ("messages[].content", "input") and THOUGHTS.issuperset(self.with_)
             case "schema":
                 return last in SCHEMAS

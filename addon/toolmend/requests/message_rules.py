@@ -5,6 +5,8 @@
     system_first     later system messages become the user's text
     json_word        the prompt has the word JSON for the format json_object
     pairs            each call has its result right after it, and each result its call
+    reply_after_tool a word of the assistant's stands between a tool and the user
+    has_user         there is a message of the user
     images_100       at most 100 images, the newest; image_bytes_5242880 and image_pixels_2000 limit the size of each
 
 A rule adds a text, or replaces an image or an empty text; no message and no other text is removed. A request that meets the rule
@@ -18,11 +20,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .image_size import size_of
-from .stand_ins import AS_JSON, CONTINUE, EMPTY, EMPTY_RESULT, ERROR, NO_IMAGE, NO_RESULT, ORPHAN, REMINDER
+from .stand_ins import AS_JSON, BEGINNING, CONTINUE, EMPTY, EMPTY_RESULT, ERROR, NO_IMAGE, NO_RESULT, ORPHAN, REMINDER, REPLY
 
 type Object = dict[str, Any]
 
-_RULE = re.compile(r"user_last|no_blank|system_first|json_word|pairs|(?:images|image_bytes|image_pixels)_\d{1,9}")
+_IMAGE_RULE = re.compile(r"(?:images|image_bytes|image_pixels)_\d{1,9}")
 _OF_SYSTEM = ("system", "developer")
 _TEXTS = ("text", "input_text", "output_text")
 _IMAGES = ("image", "image_url", "input_image")
@@ -32,7 +34,7 @@ _HEAD = 256 * 1024
 
 def is_rule(word: str) -> bool:
     """Whether a word is the name of a rule."""
-    return _RULE.fullmatch(word) is not None
+    return word in _RULES or _IMAGE_RULE.fullmatch(word) is not None
 
 
 def with_rules(request: Mapping[str, Any], rules: Sequence[str]) -> dict[str, Any]:
@@ -259,12 +261,31 @@ def _as_text(content: Any) -> str:
     return ORPHAN.format("\n\n".join(text for text in texts if isinstance(text, str)))
 
 
+def _reply_after_tool(request: Object, key: str) -> Object:
+    made: list[Object] = []
+    for message in request[key]:
+        if made and made[-1].get("role") == "tool" and message.get("role") == "user":
+            made.append({"role": "assistant", "content": REPLY})
+        made.append(message)
+    return {**request, key: made}
+
+
+def _has_user(request: Object, key: str) -> Object:
+    messages = request[key]
+    if any(message.get("role") == "user" for message in messages):
+        return request
+    count = next((at for at, message in enumerate(messages) if message.get("role") not in _OF_SYSTEM), len(messages))
+    return {**request, key: [*messages[:count], _user(key, BEGINNING), *messages[count:]]}
+
+
 _RULES: Mapping[str, Callable[[Object, str], Object]] = {
     "user_last": _user_last,
     "no_blank": _no_blank,
     "system_first": _system_first,
     "json_word": _json_word,
     "pairs": _pairs,
+    "reply_after_tool": _reply_after_tool,
+    "has_user": _has_user,
 }
 
 

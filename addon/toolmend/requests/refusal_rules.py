@@ -280,6 +280,19 @@ def _betas(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     return Remedy("anthropic-beta", (), {"refuses_betas": tuple(dict.fromkeys((*refused.quirks.refuses_betas, *words[:20])))})
 
 
+def _tool(found: re.Match[str], refused: RefusedRequest) -> Remedy:
+    """A tool that the provider runs elsewhere; the choice of it is removed with it."""
+    edits = refused.same(f"tools - {found['tool']}") + (refused.same("tool_choice") if _forces_it(found, refused) else ())
+    return Remedy(f"tools: {found['tool']}", edits, {"search_tool": ""} if found["tool"].startswith("web_search") else {})
+
+
+def _forces_it(found: re.Match[str], refused: RefusedRequest) -> bool:
+    choice = refused.request.get("tool_choice")
+    tools = refused.request.get("tools")
+    names = [tool.get("name") for tool in tools if tool.get("type") == found["tool"]] if isinstance(tools, list) else []
+    return isinstance(choice, Mapping) and choice.get("name") in names
+
+
 def _temperature(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
     """Sampling options, which the model no longer accepts."""
     names = [name for name in ("temperature", "top_p", "top_k") if name in refused.request]
@@ -429,11 +442,16 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
         _facts("thinking.budget_tokens", "thinking.budget_tokens >= 1024"),
     ),
     ("messages", r"max_tokens\W{0,2} must be greater than \W{0,2}thinking\.budget_tokens", _budget),
-    ("messages", r"input tag '(?:web_search|web_fetch|code_execution)\w*' found using 'type'", _facts("tools[]", search_tool="")),
+    ("messages", r"input tag '(?P<tool>(?:web_search|web_fetch|code_execution|advisor|tool_search_tool)\w*)' found using", _tool),
     ("messages chat responses", rf"{Q}(?:temperature|top_p){Q} is deprecated for this model", _temperature),
     ("messages chat", r"temperature\W{0,2} and \W{0,2}top_p\W{0,2} cannot both be", _facts("top_p", "top_p", sampling="one")),
     ("messages chat", r"temperature\W{0,2} may only be set to 1", _facts("temperature", "temperature")),
-    ("chat", r"unexpected role 'user' after role 'tool'", _facts("messages[].role", user_after_tool=False)),
+    ("chat", r"unexpected role 'user' after role 'tool'", _kept("reply_after_tool", user_after_tool=False)),
+    (
+        "chat",
+        r"do(?:es)? not contain .{0,20}role of user|(?:at least one|needs? a|no) user (?:message|role|query)",
+        _kept("has_user", needs_user=True),
+    ),
     (
         "chat",
         (

@@ -5,6 +5,9 @@ ERROR = "Error: "
 
 NO_RESULT = "there is no result of this call."
 
+REPLY = "OK."
+"""What the assistant says between a tool and the user, where an upstream demands it: an empty message is refused."""
+
 ORPHAN = "Result of a tool:\n\n{}"
 """A result without a call, as the user's text."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolmend.requests.chat.write import BETWEEN, write
+from toolmend.requests.chat.write import REPLY, write
 from toolmend.requests.conversation import (
     Conversation,
     Image,
@@ -77,7 +77,7 @@ def test_images_of_results_follow_in_a_users_message() -> None:
 
 def test_a_message_stands_between_tool_and_user() -> None:
     turns = (HI, CALLS, Turn("tool", (ToolResult("1", (TextPart("x"),)),)), HI)
-    assert messages(*turns, user_after_tool=False)[3] == {"role": "assistant", "content": BETWEEN}
+    assert messages(*turns, user_after_tool=False)[3] == {"role": "assistant", "content": REPLY}
     assert messages(*turns, user_after_tool=True)[3]["role"] == "user"
 
 

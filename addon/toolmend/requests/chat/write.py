@@ -26,12 +26,10 @@ from ..fields import add_note
 from ..options import left_out
 from ..request_limits import Quirks
 from ..schemas import adapted, cleaned, is_strict
+from ..stand_ins import REPLY
 from .content import Content, replay_members
 from .options import options
 from .tools import API
-
-BETWEEN = "OK."
-"""Assistant message between tool and user, for upstreams that require one; they refuse an empty one."""
 
 _EMPTY = frozenset({"role", "content", "name"})
 """The members of a message without anything left in it: some upstreams refuse such a message."""
@@ -95,11 +93,11 @@ def _messages(conversation: Conversation, quirks: Quirks, notes: list[str]) -> l
 
 
 def _separated(messages: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """The messages with BETWEEN after a tool message that a user message follows."""
+    """The messages with REPLY after a tool message that a user message follows."""
     previous = ""
     for message in messages:
         if previous == "tool" and message["role"] == "user":
-            yield {"role": "assistant", "content": BETWEEN}
+            yield {"role": "assistant", "content": REPLY}
         yield message
         previous = message["role"]
 
