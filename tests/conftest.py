@@ -44,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for kind in ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning", "SyntaxWarning", "UserWarning"):
         config.addinivalue_line("filterwarnings", f"error::{kind}:(toolmend|tests)([.]|$)")
     config.addinivalue_line("filterwarnings", "error:The model .* is deprecated:DeprecationWarning")
+    config.addinivalue_line("filterwarnings", "error:This process .* is multi-threaded:DeprecationWarning")  # and forks
 
 
 @pytest.hookimpl(trylast=True)

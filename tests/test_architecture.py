@@ -31,13 +31,13 @@ def imports() -> list[tuple[str, int, str]]:
     found: list[tuple[str, int, str]] = []
     for file in sorted(TOP.rglob("*.py")):
         package = ["toolmend", *file.relative_to(TOP).parts[:-1]]
+        name = file.relative_to(TOP).as_posix()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            place = file.relative_to(TOP).as_posix(), getattr(node, "lineno", 0)
             if isinstance(node, ast.Import):
-                found += ((*place, alias.name) for alias in node.names)
+                found += ((name, node.lineno, alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 base = package[: len(package) - node.level + 1] if node.level else []
-                found.append((*place, ".".join([*base, *([node.module] if node.module else []), node.names[0].name])))
+                found.append((name, node.lineno, ".".join([*base, *([node.module] if node.module else []), node.names[0].name])))
     return found
 
 

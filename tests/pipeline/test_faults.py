@@ -53,8 +53,8 @@ def test_every_allocation_fails_once(name: str) -> None:
     Neither orjson nor the json of Python looks everywhere whether it got its memory: that is one or two points of a hundred.
     """
     pytest.importorskip("_testcapi", reason="this Python cannot have allocations fail")
-    tried = range(FIRST, 6000, 1 if HOW_MANY else 60)
-    command = [sys.executable, "-m", "tests.support.faults", name, *map(str, (tried.start, tried.stop, tried.step))]
+    tried = range(FIRST, 6000, 1 if HOW_MANY else 60 if DEEP else 120)
+    command = [sys.executable, "-W", "error:This process:DeprecationWarning", "-m", "tests.support.faults", name, *map(str, (tried.start, tried.stop, tried.step))]
     told = subprocess.run(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stderr
     found = Counter(json.loads(told.stdout))

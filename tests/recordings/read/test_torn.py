@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cuts import DEEP
 from tests.support.paths import FLOWS
 from toolmend.recordings.fixtures.verification import check
 from toolmend.recordings.read import library, replay
@@ -13,7 +14,7 @@ FOLDER = FLOWS / "kimi" / "no-arguments"
 FILES = sorted(path.name for path in FOLDER.iterdir())
 
 
-def damaged(data: bytes, step: int = 37) -> list[bytes]:
+def damaged(data: bytes, step: int = 37 if DEEP else 149) -> list[bytes]:
     """Every so many bytes: cut off there, or filled up with zeros."""
     places = [*range(0, len(data) - step, step), len(data.rstrip()) - 1]  # a last newline is no loss
     return [data[:at] for at in places] + [data[:at] + b"\0" * (len(data) - at) for at in places]
