@@ -18,6 +18,7 @@ from tests.support.example_counts import examples
 from tests.support.fastpath import check, run, without_runs
 from tests.support.regular_streams import REGULAR
 from tests.support.rows import batches, each_of, some_of
+from tests.support.runs import KIMI, PROSE
 from tests.support.streams import body_of, chunk, event, pieces, stream
 from tests.support.upstream_answers import APIS, PAIRS, WEATHER, Asked, Text, Thought, asked, speak
 from toolmend.apis.shared import delta_template_learner
@@ -59,8 +60,6 @@ def test_legal_streams(name: str) -> None:
 
 
 CODE = "def f(x):\n    \"\"\"Says 'hi'.\"\"\"\n    return {'a': [x, \"b\\n\"], \"é\": `1 < 2`}  # → 🌤\u2028 <b>ok</b>\n" * 12
-PROSE = "Let me look at the file first; then we decide – “for sure” – what to do.\n\n- one\n- `two`\n```py\nx = [1]\n```\n" * 12
-KIMI = "<|tool_call_begin|>functions.task:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
 QWEN = "<tool_call>\n<function=task>\n<parameter=description>\n{}\n</parameter>\n</function>\n</tool_call>"
 LEAKS = {
     "kimi": ("kimi-k2.5", KIMI.format(json.dumps({"description": CODE}, ensure_ascii=False))),
@@ -230,21 +229,6 @@ def test_half_a_character_is_none_of_those_told_by_number() -> None:
     texts = ["def", " f(", "x):", " # ", "\ud83c", "\udf24", " and", " so", " on", " \ud83c", "\udf24\u2028", "."] * 3
     events = legal_streams.responses(legal_streams.custom("call_1", "patch", *texts))
     check(b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in events), asked("responses", *WEATHER), "responses", "responses")
-
-
-def test_what_is_written_anew_and_comes_out_the_same_is_no_passing() -> None:
-    """A leaked call takes the place of the native one that it comes again as; so the next has its index again, but not the escapes."""
-    whole = '{"description": "x"}'
-    said = ["{", '"x": "', "aa", " bb", " cc", " <b>", " dd", " <i>", '"}']
-    calls = [{"index": at, "id": f"c{at}", "type": "function", "function": {"name": "task", "arguments": ""}} for at in (0, 1)]
-    more = [(0, whole), *((1, text) for text in said)]
-    entries = [calls[0], *({"index": at, "function": {"arguments": text}} for at, text in more)]
-    entries.insert(2, calls[1])
-    deltas = [{"role": "assistant"}, *({"content": text} for text in pieces(KIMI.format(whole), 1)), *({"tool_calls": [each]} for each in entries)]
-    chunks = [json.dumps(each, separators=(",", ":")).encode() for each in [*map(chunk, deltas), chunk({}, "tool_calls")]]
-    body = b"".join(b"data: " + each + b"\n\n" for each in chunks).replace(b" <b", b" \\u003cb").replace(b" <i", b" \\u003ci")
-    for target in APIS:
-        check(body, asked(target, *WEATHER, model="kimi-k2.5"), "chat", target)
 
 
 def test_arguments_that_end_behind_an_escape() -> None:
@@ -508,43 +492,6 @@ def test_bundles(odd: str, target: str) -> None:
             assert read < len(events)
 
 
-@pytest.mark.parametrize(
-    "foreign",
-    [b'data: {"error":{"message":"x"}}\n\n', b": hi\n\n", b"data: x\n\n", b"event: a\n", b"\n", b"id: 1\ndata: {}\n\n",
-     event(chunk({"content": "a"}, index=1)), event(chunk({"content": "a"}, "stop")), event(chunk({"content": ""})),
-     event(chunk({"content": "a~"})).replace(b"~", b"\xff"), event(chunk({"content": "a~"})).replace(b"~", b"\\x"),
-     event(chunk({"content": "a~"})).replace(b"~", b"\xff\\n"), event(chunk({"content": "a\ud83c"})),
-     event(chunk({"content": "a~"})).replace(b"~", b"\\"),
-     event(chunk({"content": "a~"})).replace(b"~", b"\\u00"), event(chunk({"content": "a~"})).replace(b"~", b"\\\\\\u")],
-    ids=["error", "comment", "no JSON", "name", "blank line", "id", "choice", "finish", "empty", "no UTF-8", "no escape", "neither", "half",
-         "a backslash", "half an escape", "less of one"],
-)  # fmt: skip
-def test_what_comes_in_between(foreign: bytes) -> None:
-    some = [event(chunk({"content": f"a{n}"})) for n in range(9)]
-    first, among = [event(chunk({"role": "assistant"})), *some], [some[0] + foreign + some[1], *some]
-    many = ([*first, foreign, *some, *among], [*first, *among])
-    for chunks, (request, target) in product(many, ((REQUEST, "chat"), (asked("responses", *WEATHER), "responses"))):
-        plain, _ = run(chunks, request, "chat", target, runs=False)
-        quick, read = run(chunks, request, "chat", target, runs=True)
-        assert quick == plain
-        assert read < 24 or target != "chat"
-
-
-@pytest.mark.parametrize("end", [b"\r\r", b"\r\n\r\n", b"\n\n"])
-@pytest.mark.parametrize("line", [b"", b"id: 7\n"], ids=["no line", "a line"])
-@pytest.mark.parametrize("cut", [0, 1, 30])
-def test_a_chunk_that_ends_within_an_event(end: bytes, line: bytes, cut: int) -> None:
-    """And has others in front of it, behind which a lane might have opened."""
-    some = [event(chunk({"content": f"a{n}"})) for n in range(9)]
-    first, last = event(chunk({"role": "assistant", "content": "a"}))[:-2] + end, line + some[2]
-    at = len(line) + cut
-    chunks = [first[:30], first[30:] + some[0] + some[1] + last[:at], last[at:], *some]
-    plain, _ = run(chunks, REQUEST, "chat", "chat", runs=False)
-    quick, _ = run(chunks, REQUEST, "chat", "chat", runs=True)
-    assert quick == plain
-    assert b"".join(quick[0]) == b"".join(chunks)
-
-
 @pytest.mark.parametrize("target", APIS)
 @pytest.mark.parametrize("text", ["oo", "a <", " them <t", "`"])
 @pytest.mark.parametrize("at", [0, 1, 2, 3, 20, 41])
@@ -557,25 +504,6 @@ def test_an_event_that_comes_again(at: int, text: str, target: str) -> None:
     for times in (1, 2, 5):
         again = [each for n, each in enumerate(events) for _ in range(times if n == deltas[at + 1] else 1)]
         check(legal_streams.sse(again), asked(target, *WEATHER, model="kimi-k2.5"), "responses", target)
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-@pytest.mark.parametrize("colon", [b"data: ", b"data:"])
-def test_a_chunk_that_ends_behind_an_event_without_its_blank_line(end: bytes, colon: bytes) -> None:
-    """The line of data behind it tells that it is over."""
-    some = [event(chunk({"content": f"a{n}"})).replace(b"data: ", colon).replace(b"\n", end) for n in range(12)]
-    cut = some[8].removesuffix(end) + some[9]
-    for at in range(len(some[8]) - 3, len(cut)):
-        chunks = [*some[:8], cut[:at], cut[at:], *some[10:]]
-        plain, _ = run(chunks, REQUEST, "chat", "chat", runs=False)
-        quick, _ = run(chunks, REQUEST, "chat", "chat", runs=True)
-        assert quick == plain
-
-
-def test_the_very_same_bytes_pass() -> None:
-    made = Pipeline(REQUEST)
-    chunks = [event(chunk({"content": text})) for text in PROSE.split(" ")]
-    assert sum(made.feed(data) is data for data in chunks) == len(chunks) - 1  # the first gets a role
 
 
 def test_a_run_is_bounded() -> None:
@@ -607,22 +535,6 @@ def test_a_long_run_is_read_seldom(many: int, source: str, target: str) -> None:
     assert read < len(events) / (20 if target == "responses" != source else 50)
 
 
-def test_error_in_run_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    # in each chunk something that is no beginning of a call, as only `run` tells
-    events = [event(chunk({"content": f"a{n}" + " <toon" * (n % 4 == 1) + "é" * (n > 8)})) for n in range(36)]
-    chunks = [event(chunk({"role": "assistant"})), *map(b"".join, batched(events, 4))]
-    for name in ("run", "read", "skip", "join"):
-        made, out = Pipeline(REQUEST), []
-        for at, data in enumerate(chunks):
-            if at == 6:
-                monkeypatch.setattr(delta_run.DeltaRun, name, lambda *_: 1 / 0)
-            out.append(made.feed(data))
-        assert b"".join(out) + made.close() == b"".join(chunks)
-        assert made.error
-        assert made.error.startswith("ZeroDivisionError")
-        monkeypatch.undo()
-
-
 @pytest.mark.parametrize(
     ("texts", "out"),
     [(["a <", "b"], [0, 2]), (["a f", "un", "ny"], [0, 0, 3]), (["a <", "|", "y", "c"], [0, 0, 3, 1]), (["a <", "y <", "y"], [0, 1, 2]),
@@ -636,37 +548,6 @@ def test_what_may_begin_a_call_waits(texts: list[str], out: list[int]) -> None:
     quick, _ = run([event(chunk({"role": "assistant"})), *events], REQUEST, "chat", "chat", runs=True)
     assert [given_.count(b"\n\n") for given_ in quick[0][3:-1]] == out
     assert quick == plain
-
-
-def test_what_waits_is_told_with_the_next() -> None:
-    """At a glance, as what is behind it; it is answered for then: what fails later gives none of it again."""
-    made = Pipeline(REQUEST)
-    deltas = [{"role": "assistant"}, *({"content": text} for text in ("a", "b", "c", "d <", "e", "f <", "z", "h <"))]
-    events = [event(chunk(delta)) for delta in deltas]
-    for data in events[:5]:
-        made.feed(data)
-    for at in (5, 7):
-        assert made._reader._waiting == events[at - 1]
-        assert made.try_fast(events[at]) == events[at - 1] + events[at]
-        assert not made._reader._waiting
-        assert made.feed(events[at + 1]) == b""
-    assert made.give_up("it is time") == events[8]
-
-
-@pytest.mark.parametrize("more", [{}, {"obfuscation": "x8"}], ids=str)
-def test_what_waits_is_taken_in_at_a_glance(more: dict[str, Any]) -> None:
-    """Nothing is read of it; it is told with the next, or passed on where something fails."""
-    made = Pipeline(REQUEST)
-    deltas = [{"role": "assistant"}, *({"content": text} for text in ("a", "b", "c", "<", "e", " [", "<", "<", "g h", "see what there is <"))]
-    events = [event({**chunk(delta), **more}) for delta in deltas]
-    for data in events[:4]:
-        made.feed(data)
-    assert made.try_fast(events[4]) == b""
-    assert made.try_fast(events[5]) == events[4] + events[5]
-    assert made.try_fast(events[6]) == b""
-    assert made.try_fast(events[7]) is None, "it is none of those that wait behind another"
-    assert made.feed(events[7]) == events[6]
-    assert b"".join(map(made.feed, events[8:11])) + made.give_up("it is time") == b"".join(events[7:11])
 
 
 def test_what_begins_and_goes_on_as_a_call_is_one() -> None:
@@ -693,18 +574,6 @@ def test_what_varies_and_what_does_not(more: dict[str, Any], odd: dict[str, Any]
             quick, read = run(chunks, REQUEST, "chat", "chat", runs=True)
             assert quick == plain
             assert read < 30
-
-
-@pytest.mark.parametrize("end", ["close", "give_up", "comment", "half", "finish"])
-def test_what_waits_is_not_lost(end: str) -> None:
-    made = Pipeline(REQUEST)
-    events = [event(chunk(delta)) for delta in ({"role": "assistant"}, {"content": "a"}, {"content": "b"}, {"content": "c <"})]
-    out = [made.feed(data) for data in events]
-    assert made._reader._waiting == events[-1]
-    assert out[-1] == b""
-    more = {"comment": b": hi\n\n", "half": events[1][:40], "finish": event(chunk({}, "stop"))}.get(end, b"")
-    out.append(made.give_up("it is time") if end == "give_up" else made.feed(more) if more else b"")
-    assert b"".join(out) + made.close() == b"".join(events) + more
 
 
 MARKS = ("</arg_value>", "\\n<arg_key>", "\n</arg_value>")
@@ -802,36 +671,3 @@ def test_numbers_go_on() -> None:
     bare = legal_streams.sse([{k: v for k, v in each.items() if k != "sequence_number"} for each in legal_streams.responses(legal_streams.say(*pieces(PROSE, 1), *pieces(LEAKS["kimi"][1], 2)))])
     for given_ in (numbered, bare):
         check(given_, asked("responses", *WEATHER), "responses", "responses")
-
-
-TURNS: dict[str, list[bytes]] = {
-    "text and reasoning": [event(chunk({name: f"{at} "})) for at in range(100) for name in ("content", "reasoning_content")],
-    "halves of pairs": [event(chunk({"content": half})) for _ in range(50) for half in ("\ud83d", "\ude00")],
-}
-"""Of which each is of another shape than the one before, or goes out alone."""
-
-
-@pytest.mark.parametrize("target", APIS)
-@pytest.mark.parametrize("name", TURNS)
-def test_kinds_that_take_turns(name: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lanes are made for the first of them, and later now and then; what goes on behind them has one."""
-    made: list[delta_run.DeltaRun] = []
-    init = delta_run.DeltaRun.__init__
-
-    def counted(self: delta_run.DeltaRun, *args: Any, **more: Any) -> None:
-        made.append(self)
-        init(self, *args, **more)
-
-    monkeypatch.setattr(delta_run.DeltaRun, "__init__", counted)
-    monkeypatch.setattr(delta_template_learner, "MOST_SPENT", 40)
-    behind = [event(chunk({"content": f"{at} "})) for at in range(100)]
-    pipeline = Pipeline(asked(target, *WEATHER), target=target)
-    for data in TURNS[name] * 2:
-        pipeline.feed(data)
-    assert len(made) < 100
-    for data in behind:
-        pipeline.feed(data)
-    pipeline.close()
-    assert not made[-1].short
-    assert not pipeline.error
-    check(b"".join([*TURNS[name], *behind]), asked(target, *WEATHER), "chat", target)
