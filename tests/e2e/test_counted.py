@@ -153,7 +153,7 @@ def test_a_collector_that_is_not_there(start: Start, serve: Serve, monkeypatch: 
     [
         ("9464", "prometheus_client", "ModuleNotFoundError", r"toolmend_metrics: an address needs prometheus_client, .*install toolmend\[metrics\]"),
         ("otel", "opentelemetry", "ModuleNotFoundError", r"toolmend_metrics: otel needs opentelemetry\S*, .*install toolmend\[otel\]"),
-        ("otel", "opentelemetry", "ImportError", r"toolmend_metrics: otel: opentelemetry lacks .*--no-deps opentelemetry-proto"),
+        ("otel", "opentelemetry", "ImportError", r"toolmend_metrics: otel: opentelemetry is damaged.*--no-deps opentelemetry-proto"),
     ],
 )
 def test_what_is_not_installed_stops_the_start(
