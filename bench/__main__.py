@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import click
 
-from toolmend.cli import Problem
+from toolmend.cli import CliError
 from toolmend.cli.launcher.process import ProcessError
 from toolmend.dialects import DIALECTS
 from toolmend.recordings.playback.server import make_certificate
@@ -60,7 +60,7 @@ def bench(parts: tuple[str, ...], quick: bool, only: str, file: IO[str] | None, 
       scripts/bench --json bench.json --markdown > bench.md
     """
     if not Path("/proc/self/clear_refs").exists() and set(parts or PARTS) - {"process"}:
-        raise Problem("other processes are measured with what only Linux tells", try_="scripts/bench process")
+        raise CliError("other processes are measured with what only Linux tells", try_="scripts/bench process")
     started, tables = time.monotonic(), list[Table]()
     show = markdown if as_markdown else text
     about = machine()
@@ -70,7 +70,7 @@ def bench(parts: tuple[str, ...], quick: bool, only: str, file: IO[str] | None, 
         try:
             found = measure(part, progress, quick=quick, only=only)
         except ProcessError as error:
-            raise Problem(str(error)) from None
+            raise CliError(str(error)) from None
         finally:
             progress("")
         for table in found:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolmend.cli import Problem
+from toolmend.cli import CliError
 from toolmend.cli.launcher.envoy import Envoy, EnvoyWorker
 from toolmend.cli.launcher.process import free_port
 from toolmend.cli.launcher.proxy import Mitmdump
@@ -80,7 +80,7 @@ def tables(
     """All of it; `port` is the load's."""
     binary = os.environ.get(BINARY)
     if not binary:
-        raise Problem("there is no Envoy to measure", try_="scripts/bench envoy, which gets one")
+        raise CliError("there is no Envoy to measure", try_="scripts/bench envoy, which gets one")
     with _ways(Path(binary), port, certificate, folder) as paths:
         return [_floods(paths, certificate[0], extent, progress), _delays(paths, certificate[0], extent, progress)]
 

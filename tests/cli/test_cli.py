@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.paths import ADDON, FLOWS
 from toolmend import __version__
-from toolmend.cli import COMMANDS, Problem, main
+from toolmend.cli import COMMANDS, CliError, main
 
 
 @click.command()
@@ -24,9 +24,9 @@ def sample(what: str) -> None:
     """End the way the argument says."""
     match what:
         case "problem":
-            raise Problem("the disk is full", try_="rm -r old", code=4)
+            raise CliError("the disk is full", try_="rm -r old", code=4)
         case "runtime":
-            raise Problem("the disk is full")
+            raise CliError("the disk is full")
         case "findings":
             click.get_current_context().exit(1)
         case "usage":
@@ -63,11 +63,11 @@ def run(*args: str, code: str = "from toolmend.__main__ import main; exit(main()
         ("sample a b", 2, "", "error: Got unexpected extra argument (b)\ntry: toolmend sample --help\n"),
         ("sample interrupt", 130, "", "interrupted\n"),
         ("sample abort", 130, "", "interrupted\n"),
-        ("samlpe -a b*", 2, "", "error: there is no command 'samlpe'\ntry: toolmend sample -a 'b*'\n"),
-        ("sample --hepl", 2, "", "error: there is no option --hepl\ntry: toolmend sample --help\n"),
-        ("sample --shape=b* -- --shape", 2, "", "error: there is no option --shape\ntry: toolmend sample '--shade=b*' -- --shape\n"),
+        ("samlpe -a b*", 2, "", "error: no such command: 'samlpe'\ntry: toolmend sample -a 'b*'\n"),
+        ("sample --hepl", 2, "", "error: no such option: --hepl\ntry: toolmend sample --help\n"),
+        ("sample --shape=b* -- --shape", 2, "", "error: no such option: --shape\ntry: toolmend sample '--shade=b*' -- --shape\n"),
         ("sample --zzz", 2, "", "error: No such option '--zzz'.\ntry: toolmend sample --help\n"),
-        ("zzz", 2, "", "error: there is no command 'zzz'\ntry: toolmend --help\n"),
+        ("zzz", 2, "", "error: no such command: 'zzz'\ntry: toolmend --help\n"),
         (
             "sample bug",
             3,

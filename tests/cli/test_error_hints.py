@@ -28,7 +28,7 @@ def box(tmp_path: Path) -> Iterator[Box]:
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_every_problem_has_something_to_try(source: Path) -> None:
     calls = [node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.Call)]
-    problems = [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == "Problem"]
+    problems = [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == "CliError"]
     assert [ast.unparse(node) for node in problems if not any(keyword.arg == "try_" for keyword in node.keywords)] == []
     assert not [ast.unparse(node) for node in calls if ast.unparse(node.func).endswith("ClickException")]
 
@@ -87,12 +87,12 @@ type Seed = Callable[[Box], None]
 
 ERRORS: dict[str, tuple[list[str], Seed, Exit, str, str]] = {
     # what is wrong: the command line, what is done before, the exit code, the first line, what it has one try
-    "no such command": (["shwo", "last"], _nothing, Exit.USAGE, "there is no command 'shwo'", "toolmend show last"),
-    "no such option": (["flows", "--jsn"], _nothing, Exit.USAGE, "there is no option --jsn", "toolmend flows --json"),
+    "no such command": (["shwo", "last"], _nothing, Exit.USAGE, "no such command: 'shwo'", "toolmend show last"),
+    "no such option": (["flows", "--jsn"], _nothing, Exit.USAGE, "no such option: --jsn", "toolmend flows --json"),
     "a missing argument": (["promote"], _nothing, Exit.USAGE, "Missing argument 'FLOW'", "toolmend promote --help"),
     "a missing subcommand": (["ca"], _nothing, Exit.USAGE, "Missing command", "toolmend ca --help"),
     "a value that is none": (["flows", "--since", "soon"], _nothing, Exit.USAGE, "Invalid value for '--since'", "toolmend flows --help"),
-    "options that do not fit": (["bug-report", "--with-content"], _nothing, Exit.USAGE, "--with-content is for", "toolmend bug-report --help"),
+    "options that do not fit": (["bug-report", "--with-content"], _nothing, Exit.USAGE, "--with-content needs", "toolmend bug-report --help"),
     "a file that is not there": (["rewrite", "no.sse"], _nothing, Exit.USAGE, "Invalid value for '[FILE.sse|-]': 'no.sse'", "toolmend rewrite --help"),
     "no such recording": (["show", "nix", *FLOWS], _nothing, Exit.USAGE, "no such recording: 'nix' in recorded", "toolmend flows --flows recorded"),
     "a broken recording": (["show", "talk", *FLOWS], _broken, Exit.RUNTIME, "this recording cannot be shown: ", "toolmend flows"),
@@ -106,7 +106,7 @@ ERRORS: dict[str, tuple[list[str], Seed, Exit, str, str]] = {
     ),
     "a request that is none": (
         ["rewrite", "recorded/kimi/talk/upstream.sse", "--request", "request.json"],
-        *(_no_request, Exit.USAGE, "request.json is no JSON", "give the body of the client's request"),
+        *(_no_request, Exit.USAGE, "request.json cannot be read as JSON", "give the body of the client's request"),
     ),
     "a place that cannot be written": (
         ["promote", "talk", "kimi/case", "--into", "flows", *FLOWS],
@@ -115,10 +115,10 @@ ERRORS: dict[str, tuple[list[str], Seed, Exit, str, str]] = {
     "the same, of a file": (["export", "talk", "-o", "no/x.har", *FLOWS], _nothing, Exit.RUNTIME, "no/x.har cannot be written", "ls -ld ."),
     "a full disk": (["pin", "talk", *FLOWS], _no_disk, Exit.RUNTIME, "recorded/kimi/talk/pinned cannot be written: No space", "ls -ld recorded/kimi/talk"),
     "a folder that cannot be read": (["prune", *FLOWS], _deaf, Exit.RUNTIME, "recorded cannot be read: Permission denied", "ls -ld recorded"),
-    "nobody to ask": (["verify", "--update"], _nothing, Exit.USAGE, "nobody is there to be asked", "toolmend verify --update --yes"),
+    "nobody to ask": (["verify", "--update"], _nothing, Exit.USAGE, "this needs a confirmation, but standard input is not a terminal", "toolmend verify --update --yes"),
     "nothing to play": (["serve", "--flows", "empty"], _nothing, Exit.USAGE, "no such recording: 'empty' in empty", "toolmend flows"),
-    "a port that is taken": (["serve", *FLOWS, "--port", "SICK_PORT"], _taken, Exit.RUNTIME, "it cannot listen on port", "leave --port out"),
-    "a URL that is none": (["routes", "https://[/"], _nothing, Exit.USAGE, "'https://[/' is no URL", "give all of it"),
+    "a port that is taken": (["serve", *FLOWS, "--port", "SICK_PORT"], _taken, Exit.RUNTIME, "cannot listen on port", "omit --port"),
+    "a URL that is none": (["routes", "https://[/"], _nothing, Exit.USAGE, "'https://[/' is not a URL", "give all of it"),
     "a fixture that is not there": (["verify", "empty"], _nothing, Exit.USAGE, "no such recording: 'empty'", "toolmend flows"),
     "a proxy that does not start": (["demo"], _no_proxy_starts, Exit.RUNTIME, "mitmdump", "toolmend doctor"),
     "a bug of ours": (["explain", "talk", *FLOWS], _bug, Exit.RUNTIME, "unexpected ZeroDivisionError: our fault", "toolmend --debug explain talk"),

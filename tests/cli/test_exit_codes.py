@@ -117,7 +117,7 @@ def test_settings_that_are_wrong(name: str, monkeypatch: pytest.MonkeyPatch, cap
     monkeypatch.setenv("TOOLMEND_CONFIG", "wrong.toml")
     args = {"rewrite": ["rewrite", "leak.sse"], "translate": ["translate", "request.json"], "config": ["config", "show"]}.get(name, [name])
     assert main(args) == Exit.CONFIGURATION
-    assert capsys.readouterr().err.startswith("error: wrong.toml:1: kep is no setting (did you mean keep?)")
+    assert capsys.readouterr().err.startswith("error: wrong.toml:1: kep is not a setting (did you mean keep?)")
 
 
 @pytest.mark.parametrize("name", SETTINGS_READ)
@@ -138,7 +138,7 @@ def test_whatever_is_raised_is_a_runtime_error(monkeypatch: pytest.MonkeyPatch, 
     def fail(*_: object) -> None:
         raise ZeroDivisionError("injected")
 
-    monkeypatch.setattr("toolmend.cli.commands.flows.listed", fail)
+    monkeypatch.setattr("toolmend.cli.commands.flows.list_recordings", fail)
     assert main(["flows", *FLOWS]) == Exit.RUNTIME
     assert capsys.readouterr().err.startswith("error: unexpected ZeroDivisionError: injected\ntry: toolmend --debug flows")
 
@@ -148,7 +148,7 @@ def test_interrupted(raised: type[BaseException], monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> None:
         raise raised
 
-    monkeypatch.setattr("toolmend.cli.commands.flows.listed", fail)
+    monkeypatch.setattr("toolmend.cli.commands.flows.list_recordings", fail)
     assert main(["flows", *FLOWS]) == Exit.INTERRUPTED
     assert capsys.readouterr() == ("", "interrupted\n")
 
@@ -171,7 +171,7 @@ def test_interrupted_by_a_signal() -> None:
 
 def test_help_names_them() -> None:
     text = cli.get_help(click.Context(cli))
-    assert "0 all is well, 1 something was found or differs, 2 wrong usage, 3 it failed" in text
+    assert "0 success, 1 something was found or differs, 2 wrong usage, 3 failure" in text
     assert "4 wrong configuration, 5 the doctor found a fault, 130 interrupted" in " ".join(text.split())
     assert [code.value for code in Exit][:7] == [0, 1, 2, 3, 4, 5, 130]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolmend.cli import main
-from toolmend.cli.error_hints import pasted
+from toolmend.cli.error_hints import shell_line
 from toolmend.cli.proxies import recordings_of
 from toolmend.config.data_folder import from_one_line, on_one_line
 
@@ -49,7 +49,7 @@ def test_what_a_user_named_steers_no_terminal(
 
 @pytest.mark.parametrize("word", [*ODD, *PLAIN])
 def test_a_command_can_be_pasted(word: str) -> None:
-    line = pasted("printf", "%s", word)
+    line = shell_line("printf", "%s", word)
     assert line.isprintable()
     said = subprocess.run(["/bin/bash", "-c", line], capture_output=True, check=True).stdout
     assert said == word.encode(errors="surrogateescape")

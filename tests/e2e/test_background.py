@@ -52,7 +52,7 @@ def test_one_proxy_for_all_terminals(home: dict[str, str], upstream: Upstream, t
     assert (started.returncode, started.stdout) == (0, ""), started.stderr
     again = toolmend(home, "start")
     assert again.returncode == 3
-    assert re.match(r"error: a proxy runs in the background already, at \S+ \(process \d+\)\ntry: toolmend stop", again.stderr)
+    assert re.match(r"error: a proxy already runs in the background, at \S+ \(process \d+\)\ntry: toolmend stop", again.stderr)
 
     now = status(home)
     assert (now["running"], now["answers"]) == (True, 0)
@@ -61,7 +61,7 @@ def test_one_proxy_for_all_terminals(home: dict[str, str], upstream: Upstream, t
     assert stat.S_IMODE(data(home).stat().st_mode) == 0o700
 
     run = toolmend(home, "run", "--", *CURL)
-    assert f"runs behind the proxy at {now['url']}" in run.stderr
+    assert f"runs with the proxy at {now['url']}" in run.stderr
     assert "stop         toolmend stop" in run.stderr
     assert "toolmend: mended 1 of 1 answer (kimi_k2" in run.stderr
 
@@ -124,7 +124,7 @@ def test_a_port_that_is_taken(home: dict[str, str]) -> None:
         port = sock.getsockname()[1]
         done = toolmend(home, "start", "--port", port)
     assert done.returncode == 3
-    assert done.stderr == f"error: port {port} is taken by another process\ntry: toolmend start --port {port + 1}\n"
+    assert done.stderr == f"error: port {port} is in use by another process\ntry: toolmend start --port {port + 1}\n"
     assert status(home) == {"running": False}
 
 
@@ -153,7 +153,7 @@ def test_a_run_with_options_has_a_proxy_of_its_own(own: list[str], home: dict[st
 def test_its_end_while_a_command_runs_is_told(home: dict[str, str]) -> None:
     assert toolmend(home, "start", "--port", "0").returncode == 0
     run = toolmend(home, "run", "--", sys.executable, "-m", "toolmend", "stop")
-    assert "toolmend: the proxy in the background ended while the command ran" in run.stderr
+    assert "toolmend: the background proxy ended while the command ran" in run.stderr
 
 
 def test_no_key_lies_in_its_log(home: dict[str, str], upstream: Upstream) -> None:

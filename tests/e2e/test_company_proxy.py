@@ -69,8 +69,8 @@ def test_what_is_no_matter_of_the_company_does_not(
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("socks5://me:secret@localhost:1080", r"socks5://localhost:1080, and toolmend can go through"),
-        ("http://me:secret@localhost:80x", r"http://localhost:80x, which is no address"),
+        ("socks5://me:secret@localhost:1080", r"socks5://localhost:1080, but toolmend can connect through"),
+        ("http://me:secret@localhost:80x", r"http://localhost:80x, which is not the address"),
     ],
 )
 def test_one_that_cannot_be_gone_through_is_told(address: str, said: str, tmp_path: Path) -> None:

@@ -157,14 +157,14 @@ def test_a_client_that_refuses_the_certificate_is_told(home: dict[str, str], con
 
 
 WRONG = [
-    ("run --set toolmend_hosts -- true", 2, "error: --set toolmend_hosts is no NAME=VALUE"),
+    ("run --set toolmend_hosts -- true", 2, "error: not NAME=VALUE: --set toolmend_hosts"),
     ("run --set toolmend_dialekts=off -- true", 4, "did you mean toolmend_dialects"),
-    ("run --set ssl_insecur=true -- true", 4, "error: there is no option ssl_insecur (did you mean ssl_insecure?)"),
+    ("run --set ssl_insecur=true -- true", 4, "error: no such option: ssl_insecur (did you mean ssl_insecure?)"),
     ("run --config nowhere.toml -- true", 4, "nowhere.toml"),
     ("run", 2, "error: Missing argument 'COMMAND...'"),
     ("run --confg x -- true", 2, "--config"),
-    ("run -- nosuchcommand", 127, "error: there is no command 'nosuchcommand'"),
-    ("run -- ./notthere", 127, "error: there is no command './notthere'"),
+    ("run -- nosuchcommand", 127, "error: no such command: 'nosuchcommand'"),
+    ("run -- ./notthere", 127, "error: no such command: './notthere'"),
     ("run -- ./plain", 126, "error: ./plain is not executable\ntry: chmod +x ./plain"),
     ("run -- ./tmp", 126, "error: ./tmp is a folder"),
     ("run -- ./noscript", 126, "error: ./noscript cannot be run: Exec format error"),

@@ -15,10 +15,10 @@ from tests.support.machines import Box, make_ca, well
 from tests.support.paths import FLOWS
 from toolmend import __version__
 from toolmend.cli.doctor import Finding, interception
-from toolmend.cli.doctor.interception import ask, ask_plain
+from toolmend.cli.doctor.interception import probe, probe_without_tls
 from toolmend.cli.doctor.self_test import self_test
 from toolmend.cli.launcher import background, sample_stream
-from toolmend.cli.launcher.environment import BEFORE, before
+from toolmend.cli.launcher.environment import BEFORE, original
 from toolmend.cli.launcher.proxy import OPTIONS, Mitmdump, addon_path
 from toolmend.cli.launcher.trust import CA
 from toolmend.cli.proxies import scripts
@@ -61,11 +61,11 @@ def test_a_leak_is_mended(ca: bool, box: Box) -> None:
     if not ca:
         (box.confdir / CA).unlink()
     box.set(TOOLMEND_MODE="observe", HTTPS_PROXY="http://127.0.0.1:1", TOOLMEND_CONFIG="/no/such/file")
-    before = sorted(box.folder.rglob("*"))
+    original = sorted(box.folder.rglob("*"))
     found = only(self_test(box.machine))
     assert found.state == "ok", found
-    assert found.text.startswith("a leaked call was mended on its way through a real mitmdump, and recorded (")
-    made = [path for path in box.folder.rglob("*") if path not in before]
+    assert found.text.startswith("a leaked call was mended through a real mitmdump, and recorded (")
+    made = [path for path in box.folder.rglob("*") if path not in original]
     assert [path.name for path in made if path.parent != box.confdir] == []
 
 
@@ -92,27 +92,27 @@ def test_an_addon_that_does_nothing(box: Box) -> None:
     box.patch.setattr("toolmend.cli.launcher.proxy.addon_path", lambda: idle)
     found = only(self_test(box.machine))
     assert (found.state, found.try_) == ("fault", "toolmend bug-report")
-    assert "was not mended on its way (listens to nothing); the client got SampleAnswer(content='Let me look" in found.text
+    assert "was not mended (listens to nothing); the client got SampleAnswer(content='Let me look" in found.text
 
 
 def test_a_probe_is_mended_by_a_proxy_that_runs(proxy: Mitmdump, flows: Path) -> None:
-    before = sorted(flows.rglob("meta.json"))
-    assert ask(through(proxy), proxy.ca) == (sample_stream.EXPECTED, f"{__version__} mend")
-    assert ask_plain(through(proxy)) == (sample_stream.EXPECTED, f"{__version__} mend")
-    assert sorted(flows.rglob("meta.json")) == before
+    original = sorted(flows.rglob("meta.json"))
+    assert probe(through(proxy), proxy.ca) == (sample_stream.EXPECTED, f"{__version__} mend")
+    assert probe_without_tls(through(proxy)) == (sample_stream.EXPECTED, f"{__version__} mend")
+    assert sorted(flows.rglob("meta.json")) == original
 
 
 def test_the_proxy_of_this_shell(box: Box, proxy: Mitmdump) -> None:
     found = shell(box, proxy)
     assert found.state == "ok"
-    assert found.text == f"the proxy at {proxy.url} (HTTPS_PROXY) mends: a probe went through it"
+    assert found.text == f"the proxy at {proxy.url} (HTTPS_PROXY) mends: a probe passed through it"
 
 
 def test_a_proxy_with_another_ca(box: Box, proxy: Mitmdump) -> None:
     make_ca(box.folder / "mine")
     found = shell(box, proxy, box.folder / "mine")
     assert found.state == "fault"
-    assert f"shows a certificate that is not signed by {box.folder / 'mine' / CA}" in found.text
+    assert f"presents a certificate that is not signed by {box.folder / 'mine' / CA}" in found.text
     assert found.try_ == f"mitmdump --set confdir={box.folder / 'mine'}"
 
 
@@ -137,18 +137,18 @@ def test_a_mitmdump_that_is_no_toolmend(sent: bool, box: Box, confdir: Path) -> 
     with Mitmdump({}, confdir=confdir, scripts=[], ready="listening") as proxy:
         found = shell(box, proxy)
     assert (found.state, found.try_) == (("fault", 'eval "$(toolmend env)"') if sent else ("warning", "toolmend run -- COMMAND"))
-    assert ("does not answer as toolmend does (" if sent else "is no toolmend (") in found.text
+    assert ("does not respond like toolmend (" if sent else "is not toolmend (") in found.text
 
 
 @pytest.mark.parametrize(
     ("options", "state", "text"),
     [
-        ({"toolmend_dialects": "off"}, "fault", f"is toolmend {__version__}, but a leaked call was not mended: is it off?"),
+        ({"toolmend_dialects": "off"}, "fault", f"is toolmend {__version__}, but did not mend a leaked call: is it switched off?"),
         ({"toolmend_mode": "observe"}, "warning", "which only observes: nothing is mended"),
-        ({"toolmend_policy": "drain"}, "ok", "mends: a probe went through it"),
-        ({"toolmend_hosts": "*"}, "ok", "mends: a probe went through it"),
-        ({"toolmend_replay": str(FLOWS)}, "ok", "mends: a probe went through it"),
-        ({"connection_strategy": "eager"}, "warning", f"is toolmend {__version__}, but does not take a host that cannot be"),
+        ({"toolmend_policy": "drain"}, "ok", "mends: a probe passed through it"),
+        ({"toolmend_hosts": "*"}, "ok", "mends: a probe passed through it"),
+        ({"toolmend_replay": str(FLOWS)}, "ok", "mends: a probe passed through it"),
+        ({"connection_strategy": "eager"}, "warning", f"is toolmend {__version__}, but refuses hosts that cannot be"),
     ],
     ids=["off", "observe", "drain", "all hosts", "replay", "eager"],
 )
@@ -163,12 +163,12 @@ def test_proxies_that_are_told_something(
 
 def test_the_proxy_in_the_background(box: Box, confdir: Path) -> None:
     assert only(interception.background(box.machine)).text == "no proxy runs in the background"
-    running = background.start(0, OPTIONS, confdir, scripts(), before(os.environ))
+    running = background.start(0, OPTIONS, confdir, scripts(), original(os.environ))
     try:
         found = only(interception.background(box.machine))
     finally:
         background.stop(running)
-    assert (found.state, found.text.endswith("mends: a probe went through it")) == ("ok", True), found
+    assert (found.state, found.text.endswith("mends: a probe passed through it")) == ("ok", True), found
 
 
 def test_nothing_stays_behind_when_it_is_ended(box: Box, tmp_path: Path) -> None:

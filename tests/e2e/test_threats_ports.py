@@ -127,7 +127,7 @@ def test_the_doctors_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         seen.append(listening(os.getpid()) - before)
         raise OSError("seen")
 
-    monkeypatch.setattr("toolmend.cli.doctor.self_test.ask", look)
+    monkeypatch.setattr("toolmend.cli.doctor.self_test.probe", look)
     with well(tmp_path / "box") as box:
         assert [one.state for one in self_test.self_test(box.machine)] == ["fault"]
     assert [address for address, _ in seen[0]] == [LOOPBACK, LOOPBACK]

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from toolmend.cli.launcher.envoy import Envoy, EnvoyWorker
 from toolmend.cli.launcher.process import ProcessError
-from toolmend.cli.launcher.sample_stream import EXPECTED, PATH, REQUEST, SampleAnswer, answer, events
+from toolmend.cli.launcher.sample_stream import EXPECTED, PATH, REQUEST, SampleAnswer, events, fold
 from toolmend.cli.shutdown import ended_by_signals
 from toolmend.providers.routes import Origin
 from toolmend.proxy.envoy.bootstrap import Listener, Plan
@@ -72,7 +72,7 @@ def _run(console: Console, stack: ExitStack, folder: Path) -> int:
     if lost:
         return _failed(console, "requests were lost with one of two workers dead")
     console.print("\nEnvoy's access log says of the last one (the id is that of its recording):")
-    console.print(f"  {envoy.wait_out(lambda lines: len(lines) > MANY)[-1].strip()}")
+    console.print(f"  {envoy.wait_for_output(lambda lines: len(lines) > MANY)[-1].strip()}")
     console.print("\nAll is as it should be.", style="bold green")
     return 0
 
@@ -82,7 +82,7 @@ def _ask(port: int) -> SampleAnswer:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request("POST", PATH, json.dumps(REQUEST), {"Content-Type": "application/json"})
-        return answer(connection.getresponse())
+        return fold(connection.getresponse())
     except (OSError, http.client.HTTPException, ValueError, LookupError):
         return SampleAnswer()
     finally:

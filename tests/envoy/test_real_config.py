@@ -56,7 +56,7 @@ def test_the_provider_sees_the_clients_request(binary: Path, tmp_path: Path) -> 
         assert headers == {"content-type": "application/json", "content-length": str(len(seen.body)), "authorization": "Bearer x"}
         assert json.loads(seen.body) == WEATHER
         assert {*reply.headers} == {"content-type", "date", "transfer-encoding"}
-        (line,) = [json.loads(line) for line in team.envoy.wait_out(lambda lines: len(lines) == 1)]
+        (line,) = [json.loads(line) for line in team.envoy.wait_for_output(lambda lines: len(lines) == 1)]
         assert (line["request_id"], line["path"], line["status"], line["flags"]) == (id_, CHAT, 200, "-")
         assert id_ != "mine"
         assert "hidden" not in str(line)

@@ -115,7 +115,7 @@ def test_recordings_of_two_workers_are_joined_with_envoys_log(binary: Path, tmp_
     with deployed(binary, tmp_path, [WHOLE], workers=2, record=True) as team:
         for number in range(12):
             assert ask(team.envoy, path=f"{CHAT}?number={number}").body == MENDED
-        lines = [json.loads(line) for line in team.envoy.wait_out(lambda lines: len(lines) == 12)]
+        lines = [json.loads(line) for line in team.envoy.wait_for_output(lambda lines: len(lines) == 12)]
         flows = team.flows
     recorded = {
         folder: json.loads((folder / "meta.json").read_text()) for folder in (file.parent for file in flows.rglob("meta.json"))

@@ -126,7 +126,7 @@ def test_a_worker_that_hangs_in_the_middle_is_cut_by_the_idle_timeout(binary: Pa
             assert MENDED.startswith(reply.body)
         finally:
             team.workers[0].signal(signal.SIGCONT)
-        (line,) = [json.loads(line) for line in team.envoy.wait_out(lambda lines: len(lines) == 1)]
+        (line,) = [json.loads(line) for line in team.envoy.wait_for_output(lambda lines: len(lines) == 1)]
         assert "SI" in line["flags"], line
         team.upstream.scripts = [WHOLE]
         assert mended(ask(team.envoy).body)

@@ -368,7 +368,7 @@ def refused(*words: str, script: str = "", **environ: str) -> tuple[int, str]:
         (["--listen", "18711"], Exit.USAGE, "is no HOST:PORT"),
         (["--listen", "unix:x"], Exit.USAGE, "no unix:/PATH"),
         (["--listen", "127.0.0.1:70000"], Exit.USAGE, "is no HOST:PORT"),
-        (["--set", "toolmend_dialects"], Exit.USAGE, "is no NAME=VALUE"),
+        (["--set", "toolmend_dialects"], Exit.USAGE, "not NAME=VALUE"),
         (["--set", "mode=regular"], Exit.CONFIGURATION, "no such option"),
         (["--set", "toolmend_mode=observe", "--set", "toolmend_mode=mend"], Exit.USAGE, "twice"),
         (["--set", "toolmend_dialects=kimi"], Exit.CONFIGURATION, "no such dialect: 'kimi'"),

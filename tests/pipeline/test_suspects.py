@@ -152,6 +152,6 @@ def test_commands_tell_the_suspects(flows: Path, capsys: pytest.CaptureFixture[s
     assert "uspected" not in said("explain", "two")
     monkeypatch.setenv("TOOLMEND_FLOWS", str(flows))
     (finding,) = disk.suspects(Machine.here(flows, None))
-    assert (finding.state, finding.text.split(" held")[0]) == ("warning", "1 of 2 answers of the last 7 days")
-    run._tell_suspects(str(flows), datetime.fromtimestamp(0, UTC))
-    assert "1 answer held what looks like a tool call and was not made one; toolmend explain one" in capsys.readouterr().err
+    assert (finding.state, finding.text.split(" contain")[0]) == ("warning", "1 of 2 answers of the last 7 days")
+    run._print_suspects(str(flows), datetime.fromtimestamp(0, UTC))
+    assert "1 answer with text that looks like a tool call and was not made one; toolmend explain one" in capsys.readouterr().err

@@ -159,10 +159,10 @@ def test_the_commands_say_so(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -
     assert json.loads(capsys.readouterr().out)["recordings"][0]["observed"] is True
     assert main(["explain", *flows, "last"]) == 0
     said = capsys.readouterr().out
-    assert "It was observed: nothing was changed. What follows is what would have been." in said
+    assert "It was observed: nothing was changed. What follows is what would have been changed." in said
     assert "went  " in said
     assert "get_weather" in said
-    assert "Then the client got something else" not in said
+    assert "At the time the client got something else" not in said
     assert main(["show", *flows, "last"]) == 0
     assert "It was only observed, and nothing was changed" in " ".join(capsys.readouterr().out.split())
 

@@ -114,7 +114,7 @@ def test_learn_shows_proves_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     assert "it passes" in said.err
     assert main(["rewrite", str(flows / "leak-0" / "upstream.sse"), "--request", str(flows / "leak-0" / "request.json"), "--set", f"toolmend_config={table}"]) == 0
     assert main(args) == 4, "a dialect of that name is there"
-    assert "give it another --name" in capsys.readouterr().err
+    assert "choose another --name" in capsys.readouterr().err
     assert main(["learn", "--suspect", "--write", "--flows", str(flows)]) == 0
 
 
@@ -130,5 +130,5 @@ def test_learn_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert 'separator = [" WITH "]' in capsys.readouterr().out
     paths[0].write_bytes(stream(["Nothing of the kind."]))
     assert main(["learn", *words]) == 1
-    assert "nothing is learnt: no offered tool's name stands next to arguments" in capsys.readouterr().err
+    assert "nothing was learnt: no offered tool's name stands next to arguments" in capsys.readouterr().err
     assert main(["learn", str(paths[0]), "--flows", str(tmp_path)]) == 2

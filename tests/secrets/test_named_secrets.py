@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.streams import WEATHER, stream
 from tests.support.unredacted_recording import made
-from toolmend.cli.launcher.bug_report import search
+from toolmend.cli.launcher.bug_report import find_secrets
 from toolmend.recordings.fixtures.promotion import prepare
 from toolmend.recordings.read.secret_scan import scan
 from toolmend.secrets.named_secrets import named
@@ -275,7 +275,7 @@ def test_promote_and_bug_report_refuse(tmp_path: Path) -> None:
         read = made(tmp_path / f"read{at}", ["Hello."], {**WEATHER, "messages": [{"role": "user", "content": text}]})
         for folder in (told, read):
             assert prepare(folder, {}).findings
-            assert search({path.name: path.read_bytes() for path in folder.iterdir()}, {})
+            assert find_secrets({path.name: path.read_bytes() for path in folder.iterdir()}, {})
 
 
 def test_what_redaction_masks_by_name_is_found(subtests: pytest.Subtests) -> None:

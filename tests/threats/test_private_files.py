@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.paths import FLOWS
 from toolmend.cli import main
-from toolmend.cli.launcher.certificates import kept_bundle, write_bundle
+from toolmend.cli.launcher.certificates import cached_bundle, write_bundle
 from toolmend.recordings.fixtures import fixture
 from toolmend.recordings.playback.server import make_certificate
 
@@ -79,7 +79,7 @@ def test_files_of_cas(here: Path) -> None:
     private(
         key,
         write_bundle(here / "bundle.pem", certificate),
-        kept_bundle(data, {}, certificate),
+        cached_bundle(data, {}, certificate),
         data,
         data.parent,
         data.parent.parent,

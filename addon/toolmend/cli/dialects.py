@@ -1,4 +1,4 @@
-"""`toolmend dialects`: the dialects that are known, and one as a table to begin one's own with."""
+"""`toolmend dialects`: lists the known dialects, and prints one as a table to start a new one from."""
 
 import json
 
@@ -7,19 +7,19 @@ import click
 from ..config.dialect_tables import fields_of, of_built_in, to_toml
 from ..config.settings import SettingsError, load, suggestion
 from ..dialects import DIALECTS
-from . import Exit, Problem, visible
-from .error_hints import misset
+from . import CliError, Exit, visible
+from .error_hints import settings_error
 from .tables import print_rows
 
 FORMAT = 1
-"""The version of what `--json` says."""
+"""The version of the `--json` output."""
 
 
 @click.command()
 @click.argument("name", default="")
-@click.option("--toml", "as_toml", is_flag=True, help="As a [[dialect]] table, to write one's own from.")
-@click.option("--config", default="", metavar="FILE.toml", help="Settings of this file, instead of those that are found.")
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.option("--toml", "as_toml", is_flag=True, help="As a [[dialect]] table, to start a new one from.")
+@click.option("--config", default="", metavar="FILE.toml", help="Settings of this file instead of the default files.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def dialects(name: str, as_toml: bool, config: str, as_json: bool) -> None:
     """List the dialects in which models write calls into their text, or show one.
 
@@ -29,16 +29,16 @@ def dialects(name: str, as_toml: bool, config: str, as_json: bool) -> None:
       toolmend dialects hermes --toml >> toolmend.toml
       toolmend dialects acme --toml
 
-    A [[dialect]] table in a file of settings is looked for with every model. Some of the built-in dialects are more than a table
-    can say; these have none.
+    A [[dialect]] table in a settings file is searched for with every model. Some of the built-in dialects cannot be expressed as
+    a table.
     """
     try:
         own = {row.name: row for row in load({"config": config, "flows": "off"}).own}
     except SettingsError as error:
-        raise misset(error, config) from None
+        raise settings_error(error, config) from None
     if not name:
         if as_toml:
-            raise Problem("which dialect is to be shown is not said", try_="toolmend dialects kimi_k2 --toml", code=Exit.USAGE)
+            raise CliError("--toml needs the name of a dialect", try_="toolmend dialects kimi_k2 --toml", code=Exit.USAGE)
         rows = [
             [one.name, "yours" if one.name in own else "ambiguous" if one.ambiguous else "", " ".join(one.openers[:2])]
             for one in (*own.values(), *DIALECTS.values())
@@ -51,10 +51,10 @@ def dialects(name: str, as_toml: bool, config: str, as_json: bool) -> None:
         return
     if name not in own and name not in DIALECTS:
         hint = suggestion(name, [*own, *DIALECTS])
-        raise Problem(f"there is no dialect {name!r}{hint}", try_="toolmend dialects", code=Exit.USAGE)
+        raise CliError(f"no such dialect: {name!r}{hint}", try_="toolmend dialects", code=Exit.USAGE)
     fields = fields_of(own[name]) if name in own else of_built_in(DIALECTS[name])
     if fields is None:
         like = "hermes" if DIALECTS[name].ambiguous else "minimax_m2"
-        wrong = f"{name} is more than a table can say"
-        raise Problem(wrong, try_=f"toolmend dialects {like} --toml", code=Exit.FINDINGS)
+        wrong = f"{name} cannot be expressed as a table"
+        raise CliError(wrong, try_=f"toolmend dialects {like} --toml", code=Exit.FINDINGS)
     click.echo(json.dumps({"format": FORMAT, **fields}, indent=2) if as_json else to_toml(fields), nl=as_json)

@@ -1,21 +1,18 @@
-"""What to try, where several commands fail in the same way.
-
-Rule of this file: a hint is a command that can be pasted.
-"""
+"""Hints that several commands share: each is a command to paste."""
 
 import shlex
 from pathlib import Path
 
-from . import Exit, Problem
+from . import CliError, Exit
 
 
-def misset(error: Exception, file: str = "") -> Problem:
-    """A setting is wrong; `error` says where, and what is right. `file`: the one that the user named."""
-    return Problem(str(error), try_=shlex.join(["toolmend", "config", "check", *filter(None, [file])]), code=Exit.CONFIGURATION)
+def settings_error(error: Exception, file: str = "") -> CliError:
+    """Returns the error for a wrong setting; `error` names the place and the remedy, `file` is the file the user named."""
+    return CliError(str(error), try_=shlex.join(["toolmend", "config", "check", *filter(None, [file])]), code=Exit.CONFIGURATION)
 
 
-def pasted(*words: str) -> str:
-    """A command on one line, for a shell: `$'…'` is what they have for characters that are not shown."""
+def shell_line(*words: str) -> str:
+    """Returns a command line for a shell; characters that cannot be shown are written as `$'…'`."""
     return " ".join(shlex.quote(word) if word.isprintable() else f"$'{''.join(map(_escaped, word))}'" for word in words)
 
 
@@ -25,7 +22,7 @@ def _escaped(char: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in char.encode(errors="surrogateescape"))
 
 
-def look(folder: Path) -> str:
-    """Shows whose a folder is that cannot be read or written; or the nearest one that is there."""
+def ls_command(folder: Path) -> str:
+    """Returns the command that shows the owner of a folder that cannot be accessed, or of its nearest existing parent."""
     there = next((one for one in (folder, *folder.parents) if one.exists()), folder)
     return shlex.join(["ls", "-ld", str(there)])

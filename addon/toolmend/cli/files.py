@@ -1,7 +1,7 @@
-"""Files that a command writes where the user says.
+"""Writes an output file at a path that the user names.
 
-Rule of this file: a file is whole, or it is not there; and it is for its owner alone. A pipe or a device is written into, and
-never replaced. A link to a file is, as in a folder that others share it may be theirs.
+1. A file is written completely or not at all, and readable by its owner only.
+2. A pipe or a device is written to and never replaced. A link is replaced, as in a shared folder another user may have made it.
 """
 
 import re
@@ -12,25 +12,31 @@ from typing import IO
 
 from ..config.data_folder import on_one_line
 from ..config.private_file import private_file
-from . import Problem
-from .error_hints import look
+from . import CliError
+from .error_hints import ls_command
 
 DESCRIPTORS = re.compile("/dev/(stdout|stderr|fd/[0-9]+)|/proc/self/fd/[0-9]+")
-"""Of ours, by their names."""
+"""Names of this process's own descriptors."""
 
 
-def put(path: Path | None, write: Callable[[IO[bytes]], None]) -> None:
-    """Writes standard output, or a file: all of it, or nothing. Raises Problem."""
+def write_output(path: Path | None, write: Callable[[IO[bytes]], None]) -> None:
+    """Writes standard output (`path` None) or a file.
+
+    Raises:
+        CliError: The file cannot be written.
+    """
     if path is None:
         write(sys.stdout.buffer)
         return
     try:
-        with path.open("wb") if _takes_what_comes(path) else private_file(path) as file:
+        with path.open("wb") if _is_stream(path) else private_file(path) as file:
             write(file)
     except OSError as error:
-        raise Problem(f"{on_one_line(path)} cannot be written: {error.strerror or error}", try_=look(path.parent)) from None
+        raise CliError(
+            f"{on_one_line(path)} cannot be written: {error.strerror or error}", try_=ls_command(path.parent)
+        ) from None
 
 
-def _takes_what_comes(path: Path) -> bool:
-    """Whether it is a pipe or a device, or a descriptor, whatever that leads to."""
+def _is_stream(path: Path) -> bool:
+    """Returns whether a path is a pipe, a device or a descriptor, wherever that leads."""
     return path.exists() and (not path.is_file() or bool(DESCRIPTORS.fullmatch(str(path))))

@@ -1,18 +1,15 @@
-"""A bar for what takes its time, at a terminal.
-
-Rule of this file: standard output is data, so the bar is drawn on standard error; and only after a second.
-"""
+"""A progress bar for slow work, on standard error of a terminal and only after a second: standard output is data."""
 
 import sys
 from collections.abc import Iterable, Iterator
 from time import monotonic
 
 PATIENCE = 1.0
-"""Seconds until a bar is shown."""
+"""Seconds until the bar is shown."""
 
 
-def watched[T](items: Iterable[T], total: int, what: str) -> Iterator[T]:
-    """The items; who sits at a terminal sees how far they are, if it takes its time."""
+def with_progress[T](items: Iterable[T], total: int, what: str) -> Iterator[T]:
+    """Yields the items, and shows a progress bar at a terminal if it takes longer than PATIENCE."""
     if not sys.stderr.isatty():
         yield from items
         return

@@ -1,7 +1,4 @@
-"""How a command ends that has started others.
-
-Rule of this file: however it ends, what it started ends with it.
-"""
+"""Makes a command that started other processes end them on every signal."""
 
 import signal
 import sys
@@ -12,7 +9,7 @@ from types import FrameType
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """SIGTERM, and the terminal's end, unwind the stack as Ctrl-C does: so nothing that was started stays behind."""
+    """Turns SIGTERM and SIGHUP into SystemExit, like Ctrl-C, so that context managers end what was started."""
 
     def leave(number: int, _: FrameType | None) -> None:
         sys.exit(128 + number)

@@ -1,8 +1,9 @@
-"""Standard input, output and error as the commands need them, however they were left.
+"""Prepares standard input, output and error for commands.
 
-Rules: a descriptor that is closed (`<&-`, `>&-`, `2>&-`) becomes the null device before anything else is opened, or the first
-file would get it, and what is printed with it. A character that the encoding lacks (LC_ALL=C) is written as an escape. Words on
-standard error that cannot be written, as on a full disk, are lost: they change no exit code.
+1. A closed descriptor (`<&-`, `>&-`, `2>&-`) becomes the null device before anything else is opened: otherwise the first file
+   would get its number, and everything that is printed.
+2. A character that the encoding lacks (LC_ALL=C) is written as an escape.
+3. Text that standard error does not take, as on a full disk, is dropped and changes no exit code.
 """
 
 import io
@@ -13,7 +14,7 @@ from typing import Any
 
 
 def prepare() -> None:
-    """Called once, first."""
+    """Prepares the streams. Must be called once, before anything else."""
     for number, mode in enumerate("rww"):
         try:
             os.fstat(number)
@@ -22,8 +23,8 @@ def prepare() -> None:
             os.set_inheritable(opened, True)
             assert opened == number
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
-        if getattr(sys, name) is None:  # it was closed when Python started
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  until the end
+        if getattr(sys, name) is None:  # closed when Python started
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  open until exit
     if sys.stderr is sys.__stderr__ or sys.__stderr__ is None:
         sys.stderr = io.TextIOWrapper(
             io.BufferedWriter(_Lossy(2, "w", closefd=False)), sys.stderr.encoding, "backslashreplace", line_buffering=True
@@ -34,7 +35,7 @@ def prepare() -> None:
 
 
 class _Lossy(io.FileIO):
-    """A file that takes all, and loses what cannot be written."""
+    """A file that drops what cannot be written."""
 
     def write(self, data: Buffer, /) -> int:
         try:

@@ -1,7 +1,4 @@
-"""Rows for who asks: a table at a terminal, lines of fields between tabs in a pipe.
-
-Rule of this file: what is told is the same in both; only how it looks differs.
-"""
+"""Prints rows as a table at a terminal, and as tab-separated fields in a pipe; the content is the same."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,7 +11,7 @@ from . import visible
 
 
 def print_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Writes rows under their titles to stdout."""
+    """Prints rows under their titles to stdout."""
     if not sys.stdout.isatty():
         for row in (head, *rows):
             click.echo("\t".join(map(visible, row)))

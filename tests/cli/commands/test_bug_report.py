@@ -84,7 +84,7 @@ def test_it_is_shown_first(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
         monkeypatch.setattr("sys.stdin", nothing)
         out, err = say(capsys, code=2)
     assert out == ""
-    assert err.index("about.json") < err.index("error: nobody is there to be asked\ntry: toolmend bug-report --yes\n")
+    assert err.index("about.json") < err.index("error: this needs a confirmation, but standard input is not a terminal\ntry: toolmend bug-report --yes\n")
     assert list(Path().iterdir()) == []
 
 
@@ -107,7 +107,7 @@ def test_settings_without_keys(box: Box) -> None:
 
 def test_settings_that_are_wrong(box: Box) -> None:
     box.set(TOOLMEND_KEP="7d")
-    assert report.settings()["error"].startswith("there is no variable TOOLMEND_KEP")
+    assert report.settings()["error"].startswith("no such variable: TOOLMEND_KEP")
 
 
 def test_secrets_are_taken_out(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,8 +121,8 @@ def test_what_looks_like_a_secret_is_refused(box: Box, capsys: pytest.CaptureFix
     log(box, f"one\ntwo {RANDOM}\n")
     out, err = say(capsys, "--yes", "-o", "report.zip", code=1)
     assert out == ""
-    assert "error: nothing is written, since this looks like a secret:\n  log.txt:2: a string that looks random\n" in err
-    assert "\ntry: --allow log.txt:2 where you have read" in err
+    assert "error: nothing was written: this looks like a secret:\n  log.txt:2: a string that looks random\n" in err
+    assert "\ntry: --allow log.txt:2 if you have checked" in err
     assert RANDOM not in err
     assert not Path("report.zip").exists()
     say(capsys, "--yes", "-o", "report.zip", "--allow", "log.txt:2")
@@ -161,7 +161,7 @@ def test_errors(args: list[str], code: int, told: str, capsys: pytest.CaptureFix
 
 def test_a_recording_that_cannot_be_played(flow: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (flow / "meta.json").write_text("{")
-    assert "error: this recording cannot be played: " in say(capsys, str(flow), code=3)[1]
+    assert "error: this recording cannot be replayed: " in say(capsys, str(flow), code=3)[1]
 
 
 @pytest.mark.usefixtures("box")

@@ -27,7 +27,7 @@ def box(tmp_path: Path) -> Iterator[Box]:
         box.program("update-ca-certificates", "")
         (tmp_path / "bin/update-ca-certificates").write_text(UPDATE.format(root=root, bundle=bundle))
         box.patch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-        box.patch.setattr(trust, "here", lambda: box.system)
+        box.patch.setattr(trust, "this_system", lambda: box.system)
         box.patch.setattr("os.geteuid", lambda: 0)
         yield box
 
@@ -46,7 +46,7 @@ def test_path_makes_a_ca(box: Box, capfd: pytest.CaptureFixture[str]) -> None:
     for file in box.confdir.iterdir():
         file.unlink()
     box.confdir.rmdir()
-    assert say(capfd, "path") == (f"{box.ca}\n", "a CA was made\n")
+    assert say(capfd, "path") == (f"{box.ca}\n", "the CA was created\n")
     assert certificates(box.ca) == certificates(box.confdir / KEY)
     assert stat.S_IMODE((box.confdir / KEY).stat().st_mode) == 0o600
     assert stat.S_IMODE(box.confdir.stat().st_mode) == 0o700
@@ -63,9 +63,9 @@ def test_install_and_undo(box: Box, capfd: pytest.CaptureFixture[str]) -> None:
     out, err = say(capfd, "install", "--yes")
     assert out == ""
     assert err.startswith(f"install -D -m 644 {box.ca} {box.system.anchor}\nupdate-ca-certificates\n")
-    assert err.endswith("the CA is trusted; undo it with: toolmend ca uninstall\n")
+    assert err.endswith("the CA is trusted; to undo it: toolmend ca uninstall\n")
     assert box.system.trusts(box.ca)
-    assert say(capfd, "install", "--yes") == ("", f"this system (Debian, Ubuntu) trusts {box.ca} already\n")
+    assert say(capfd, "install", "--yes") == ("", f"this system (Debian, Ubuntu) already trusts {box.ca}\n")
     out, err = say(capfd, "uninstall", "--yes")
     assert err == f"rm -f {box.system.anchor}\nupdate-ca-certificates --fresh\nupdating --fresh\nthe CA is no longer trusted\n"
     assert {path: path.read_bytes() for path in (box.folder / "root").rglob("*") if path.is_file()} == before
@@ -91,7 +91,7 @@ def test_nobody_to_ask(verb: str, box: Box, capfd: pytest.CaptureFixture[str], m
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         _, err = say(capfd, verb, code=2)
-    assert err.endswith(f"error: nobody is there to be asked\ntry: toolmend ca {verb} --yes  (or --dry-run, and run them yourself)\n")
+    assert err.endswith(f"error: this needs a confirmation, but standard input is not a terminal\ntry: toolmend ca {verb} --yes  (or --dry-run, and run them yourself)\n")
     assert box.system.trusts(box.ca) == trusted
 
 
@@ -104,22 +104,22 @@ def test_asked(answer: str, done: bool, box: Box, capfd: pytest.CaptureFixture[s
         monkeypatch.setattr("sys.stdin", terminal)
         _, err = say(capfd, "install")
     os.close(reader)
-    assert "so any host that its key signs for? [y/N]:" in err
-    assert ("nothing is changed" in err) != done
+    assert "and and so any host that its key signs for? [y/N]:" in err
+    assert ("nothing was changed" in err) != done
     assert box.system.trusts(box.ca) == done
 
 
 def test_unknown_system(box: Box, capfd: pytest.CaptureFixture[str]) -> None:
-    box.patch.setattr(trust, "here", lambda: None)
+    box.patch.setattr(trust, "this_system", lambda: None)
     _, err = say(capfd, "install", code=2)
-    assert err.startswith("error: it is not known how this system is made to trust a CA\ntry: eval")
+    assert err.startswith("error: the trust store of this system is unknown\ntry: eval")
 
 
 @pytest.mark.parametrize(
     ("script", "told"),
     [
         ("exit 3", "error: update-ca-certificates ended with 3\ntry: update-ca-certificates"),
-        ("exit 0", "error: it was run, but the CA is not trusted\ntry: toolmend doctor"),
+        ("exit 0", "error: the commands ran, but the CA is not trusted\ntry: toolmend doctor"),
     ],
 )
 def test_what_fails_is_told(script: str, told: str, box: Box, capfd: pytest.CaptureFixture[str]) -> None:
@@ -136,4 +136,4 @@ def test_trust_that_is_not_ours_is_left_alone(box: Box, capfd: pytest.CaptureFix
     bundle = box.folder / "root" / DEBIAN.bundle.lstrip("/")
     bundle.write_bytes(bundle.read_bytes() + (box.confdir / CA).read_bytes())
     _, err = say(capfd, "uninstall", "--yes", code=3)
-    assert "is trusted, but was not installed from here\ntry: look into " in err
+    assert "is trusted, but was not installed by toolmend\ntry: look into " in err

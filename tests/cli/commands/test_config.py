@@ -62,10 +62,10 @@ def test_as_json(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 
 RIGHT = {
-    "nothing": ("", [], "there is no file: neither ./toolmend.toml nor {}/config/toolmend/config.toml, and the variables are right\n"),
-    "found": ('policy = "first"', [], "toolmend.toml: all is right\n"),
-    "named": ('hosts = ["a.example"]', ["toolmend.toml"], "toolmend.toml: all is right\n"),
-    "none is wanted": ("hosts = 1", ["off"], "no file is wanted, and the variables are right\n"),
+    "nothing": ("", [], "no file: neither ./toolmend.toml nor {}/config/toolmend/config.toml, and the variables are valid\n"),
+    "found": ('policy = "first"', [], "toolmend.toml: valid\n"),
+    "named": ('hosts = ["a.example"]', ["toolmend.toml"], "toolmend.toml: valid\n"),
+    "none is wanted": ("hosts = 1", ["off"], "files are switched off, and the variables are valid\n"),
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.judges.chat import read
-from toolmend.cli import Problem
+from toolmend.cli import CliError
 from toolmend.cli.commands import demo
 from toolmend.cli.launcher.proxy import addon_path
 
@@ -76,7 +76,7 @@ def test_it_keeps_running_until_it_is_ended(tmp_path: Path, how: signal.Signals,
         try:
             assert process.stdout
             said = ""
-            while "What toolmend has to say" not in said:
+            while "The log of toolmend" not in said:
                 line = process.stdout.readline()
                 assert line, said
                 said += line
@@ -109,7 +109,7 @@ def test_a_call_that_is_not_mended_is_an_error(
 ) -> None:
     monkeypatch.setattr(demo, "LEAK", ("nothing", " to mend"))
     assert demo.demo.callback
-    with pytest.raises(Problem, match="did not arrive whole") as caught:
+    with pytest.raises(CliError, match="did not arrive whole") as caught:
         demo.demo.callback(keep_running=False, flows=tmp_path)
     assert caught.value.exit_code == 3
     assert "client connect" in capsys.readouterr().err
@@ -118,7 +118,7 @@ def test_a_call_that_is_not_mended_is_an_error(
 def test_without_the_sdk_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     assert demo.demo.callback
-    with pytest.raises(Problem, match="openai SDK, is not installed") as caught:
+    with pytest.raises(CliError, match="openai SDK, is not installed") as caught:
         demo.demo.callback(keep_running=False, flows=tmp_path)
     assert caught.value.try_
     assert "pip install" in caught.value.try_

@@ -31,7 +31,7 @@ def examined(monkeypatch: pytest.MonkeyPatch, *findings: Finding) -> list[Any]:
 @pytest.mark.parametrize(
     ("findings", "code", "summary"),
     [
-        ([OK], 0, "1 findings: all is well\n"),
+        ([OK], 0, "1 findings: no problems\n"),
         ([OK, WARNING], 0, "2 findings: 1 warning\n"),
         ([FAULT, OK, WARNING, WARNING], 5, "4 findings: 1 fault, 2 warnings\n"),
     ],

@@ -46,12 +46,12 @@ def test_explain_what_was_mended_in_form_alone(capsys: pytest.CaptureFixture[str
 def test_explain_what_is_not_so_any_more(capsys: pytest.CaptureFixture[str]) -> None:
     corrupt(Path("recorded/2026-11-20/kimi-no-section"))
     out, _ = run(capsys, "explain kimi-no")
-    assert "Then the client got something else: this is what the mending of today does.\ntry: toolmend verify recorded/" in out
+    assert "At the time the client got something else: this is what the current toolmend does.\ntry: toolmend verify recorded/" in out
 
 
 def test_explain_what_was_not_touched(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, f"explain {shlex.quote(str(FLOWS / 'kimi' / 'prose-about-markers'))}")
-    assert out.splitlines()[1:] == ["No rule was at work: the client got what came, byte for byte."]
+    assert out.splitlines()[1:] == ["No rule was applied: the client got the upstream's bytes unchanged."]
 
 
 def test_a_model_does_not_steer_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,8 +74,8 @@ def test_a_har(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 WRONG = {
-    "no format": (["last"], 2, "write --to flow or --to har"),
-    "an unknown suffix": (["last", "-o", "x.txt"], 2, "write --to flow or --to har"),
+    "no format": (["last"], 2, "add --to flow or --to har"),
+    "an unknown suffix": (["last", "-o", "x.txt"], 2, "add --to flow or --to har"),
     "both sides": (["last", "--to", "har", "--client"], 2, "a HAR has both sides"),
     "no recording": (["1999", "--to", "har"], 2, "there is no recording '1999'"),
     "nothing": (["--to", "har"], 2, "Missing argument"),

@@ -125,8 +125,8 @@ def test_so_long_ago(since: str, ages: list[int], tmp_path: Path, capsys: pytest
 
 
 WRONG = {
-    "--since yesterday": "'yesterday' is no time, write it as in 30m, 2h, 3d, 2026-11-20 or 2026-11-20T18:30",
-    "--since 2m30": "'2m30' is no time",
+    "--since yesterday": "'yesterday' is not a time: write it as in 30m, 2h, 3d, 2026-11-20 or 2026-11-20T18:30",
+    "--since 2m30": "'2m30' is not a time",
     "--limit -1": "-1 is not in the range",
     "--state open": "'open' is not one of",
 }
@@ -143,8 +143,8 @@ def test_what_is_not_understood(args: str, root: Path, capsys: pytest.CaptureFix
 
 def test_none(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nowhere = tmp_path / "nowhere"
-    say(capsys, "flows", "--flows", str(nowhere), err=f"there is no recording in {nowhere}\n")
-    say(capsys, "flows", "--flows", str(root), "--rule", "x", err="none of 4 recordings is such a one\n")
+    say(capsys, "flows", "--flows", str(nowhere), err=f"no recording in {nowhere}\n")
+    say(capsys, "flows", "--flows", str(root), "--rule", "x", err="none of 4 recordings matches\n")
     empty = {"format": 1, "folder": str(nowhere), "found": 0, "recordings": []}
     assert json.loads(say(capsys, "flows", "--flows", str(nowhere), "--json")) == empty
 
@@ -221,8 +221,8 @@ def test_the_folder(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ('flows = "off"', "nothing is recorded, says {}:1\ntry: toolmend flows --flows FOLDER"),
-        ("flow = 1", "{}:1: flow is no setting (did you mean flows?), write one of: "),
+        ('flows = "off"', "recordings are switched off by {}:1\ntry: toolmend flows --flows FOLDER"),
+        ("flow = 1", "{}:1: flow is not a setting (did you mean flows?), write one of: "),
     ],
 )
 def test_settings_that_name_no_folder(

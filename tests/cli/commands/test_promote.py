@@ -16,7 +16,7 @@ KEY = "sk-ant-api03-Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9"
 def test_from_recording_to_fixture(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = run(capsys, "promote kimi-no moonshot/issue-17")
     assert out == "flows/moonshot/issue-17\n"
-    assert err == "it passes; rules at work: kimi_k2, finish_reason\ntry: toolmend verify flows/moonshot/issue-17\n"
+    assert err == "it passes; rules applied: kimi_k2, finish_reason\ntry: toolmend verify flows/moonshot/issue-17\n"
     out, err = run(capsys, "verify")
     assert out.startswith("1 passed, 0 failed, in ")
     assert err == ""
@@ -37,7 +37,7 @@ def test_a_name_that_is_none(case: str, here: Path, capsys: pytest.CaptureFixtur
 def test_nothing_is_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "promote kimi-no x")
     _, err = run(capsys, "promote irregular x", 3)
-    assert err == "error: there is a fixture flows/localhost/x already\ntry: another name, or remove it: rm -r flows/localhost/x\n"
+    assert err == "error: the fixture flows/localhost/x already exists\ntry: another name, or remove it: rm -r flows/localhost/x\n"
     assert json.loads(Path("flows/localhost/x/meta.json").read_text())["rules"] == ["kimi_k2", "finish_reason"]
 
 
@@ -45,10 +45,10 @@ def test_a_secret_is_refused_and_not_said(here: Path, capsys: pytest.CaptureFixt
     monkeypatch.setenv("WEATHER_TOKEN", '"Beijing"')
     _, err = run(capsys, "promote kimi-no x", 1)
     assert err == (
-        "error: nothing is written, since this looks like a secret:\n"
+        "error: nothing was written: this looks like a secret:\n"
         "  client.sse:5 (choices.0.delta.tool_calls.0.function.arguments): the value of $WEATHER_TOKEN\n"
         "  upstream.sse:13 (choices.0.delta.content): the value of $WEATHER_TOKEN\n"
-        "try: --minimise, or --allow client.sse:5 --allow upstream.sse:13 where you have read that it is none\n"
+        "try: --minimise, or --allow client.sse:5 --allow upstream.sse:13 if you have checked that it is not one\n"
     )
     assert not (here / "flows").exists()
     run(capsys, "promote kimi-no x --allow client.sse:5 --allow upstream.sse:13")
@@ -74,7 +74,7 @@ def test_no_such_recording(command: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_one_that_cannot_be_played(command: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "recorded/2026-11-20/kimi-no-section/upstream.sse").unlink()
     _, err = run(capsys, command.format("kimi-no"), 3)
-    assert err.startswith("error: this recording cannot be played: ")
+    assert err.startswith("error: this recording cannot be replayed: ")
     assert run(capsys, "verify kimi-no", 1)[0].startswith("FAILED recorded/2026-11-20/kimi-no-section: [Errno 2]")
 
 

@@ -42,7 +42,7 @@ def write(folder: Path, text: str) -> str:
             ["qwen/qwen3-coder-480b"],
             [
                 "profile    qwen: the model matches qwen/*",
-                f"dialects   qwen3_coder, qwen3_named, qwen3_cut, hermes, hermes_openerless, minimax_arrow, json_tools, xml_call, and {PLAIN} that cannot be mistaken, as for every model",
+                f"dialects   qwen3_coder, qwen3_named, qwen3_cut, hermes, hermes_openerless, minimax_arrow, json_tools, xml_call, and {PLAIN} that are unambiguous, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is reasoning",
                 "tools      the model's own",
@@ -52,7 +52,7 @@ def write(folder: Path, text: str) -> str:
             ["deepseek/deepseek-r1", "--host", "api.together.xyz"],
             [
                 "profile    deepseek: the model matches deepseek/*",
-                f"dialects   dsml, minimax_arrow, anthropic, deepseek_v3, xml_call, xml_misspelt, and {PLAIN - 2} that cannot be mistaken, as for every model",
+                f"dialects   dsml, minimax_arrow, anthropic, deepseek_v3, xml_call, xml_misspelt, and {PLAIN - 2} that are unambiguous, as for every model",
                 "reasoning  in reasoning",
                 "<think>    is reasoning, and the text begins inside it",
                 "tools      the model's own",
@@ -62,7 +62,7 @@ def write(folder: Path, text: str) -> str:
             ["claude-3-opus"],
             [
                 "profile    standard: neither model nor host is known",
-                f"dialects   minimax_arrow, xml_call, and {PLAIN} that cannot be mistaken, as for every model",
+                f"dialects   minimax_arrow, xml_call, and {PLAIN} that are unambiguous, as for every model",
                 "reasoning  in reasoning_content",
                 "<think>    is left in the text",
                 "tools      the model's own",
@@ -137,7 +137,7 @@ def test_the_setting_of_dialects_beats_the_profile(
     dialects: str, looked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path, f"dialects = {dialects}\n")
-    assert say(capsys, "glm-4.6", "--config", file).splitlines()[1] == f"dialects   {looked}: the settings say so"
+    assert say(capsys, "glm-4.6", "--config", file).splitlines()[1] == f"dialects   {looked}: by the settings"
 
 
 def test_a_wrong_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,17 +38,17 @@ ALL = ["case", "kimi-0", "kimi-1", "kimi-2"]
 
 
 def test_what_would_go(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = say(capsys, "prune", "--dry-run", "--keep", "1d", err="2 would go (0.0 MB), 1 stay\n")
+    out = say(capsys, "prune", "--dry-run", "--keep", "1d", err="2 would be removed (0.0 MB), 1 are kept\n")
     assert [short(Path(line, "meta.json")) for line in out.splitlines()] == ["kimi-2", "kimi-1"]
     assert left(root) == ALL
 
 
 def test_what_goes(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert say(capsys, "prune", err="0 went (0.0 MB), 3 stay\n") == ""
-    (out,) = say(capsys, "prune", "--keep", "2d", err="1 went (0.0 MB), 2 stay\n").splitlines()
+    assert say(capsys, "prune", err="0 removed (0.0 MB), 3 are kept\n") == ""
+    (out,) = say(capsys, "prune", "--keep", "2d", err="1 removed (0.0 MB), 2 are kept\n").splitlines()
     assert out.endswith("-kimi-2")
     assert left(root) == ["case", "kimi-0", "kimi-1"]
-    say(capsys, "prune", "--keep", "1KB", err="2 went (0.0 MB), 0 stay\n")
+    say(capsys, "prune", "--keep", "1KB", err="2 removed (0.0 MB), 0 are kept\n")
     assert left(root) == ["case"]
 
 
@@ -83,13 +83,13 @@ def test_where_the_limits_come_from(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_pinned(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder,) = root.glob("*/*-kimi-2")
-    say(capsys, "pin", folder.name, err=f"{folder.name} stays\n")
+    say(capsys, "pin", folder.name, err=f"{folder.name} is kept\n")
     assert stat.S_IMODE((folder / "pinned").stat().st_mode) == 0o600
-    say(capsys, "prune", "--keep", "1KB", err="2 went (0.0 MB), 1 stay, 1 of them pinned or open\n")
+    say(capsys, "prune", "--keep", "1KB", err="2 removed (0.0 MB), 1 are kept, 1 of them pinned or in progress\n")
     assert left(root) == ["case", "kimi-2"]
     for _ in range(2):
-        say(capsys, "pin", "--unpin", "last", "--flows", str(folder.parent), err=f"{folder.name} may go when its time comes\n")
-    say(capsys, "prune", "--keep", "1KB", err="1 went (0.0 MB), 0 stay\n")
+        say(capsys, "pin", "--unpin", "last", "--flows", str(folder.parent), err=f"{folder.name} can be removed again\n")
+    say(capsys, "prune", "--keep", "1KB", err="1 removed (0.0 MB), 0 are kept\n")
     assert left(root) == ["case"]
 
 

@@ -30,7 +30,7 @@ def say(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> str:
 
 
 def test_a_file_that_is_right(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert say(capsys, "--check", file) == f"{file} is right: 2 routes\n"
+    assert say(capsys, "--check", file) == f"{file} is valid: 2 routes\n"
     assert json.loads(say(capsys, "--check", file, "--json")) == {"format": 1, "routes": 2, "ending": []}
 
 
@@ -38,7 +38,7 @@ def test_a_model_that_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[st
     file = tmp_path / "x.toml"
     file.write_text(table(to="https://api.deepseek.com/v1/chat/completions", use_model="deepseek-chat"))
     said = say(capsys, "--check", str(file)).splitlines()
-    assert said == [f"{file} is right: 1 route", f"the route at {file}:1: the model deepseek-chat ended on 2026-07-24: use another one"]
+    assert said == [f"{file} is valid: 1 route", f"the route at {file}:1: the model deepseek-chat ended on 2026-07-24: use another one"]
     assert json.loads(say(capsys, "--check", str(file), "--json"))["ending"] == said[1:]
 
 
@@ -46,7 +46,7 @@ def test_a_model_that_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_counts(text: str, count: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "x.toml"
     file.write_text(text)
-    assert say(capsys, "--check", str(file)) == f"{file} is right: {count}\n"
+    assert say(capsys, "--check", str(file)) == f"{file} is valid: {count}\n"
 
 
 def test_a_file_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,7 +98,7 @@ def test_the_one_that_takes_a_request(file: str, capsys: pytest.CaptureFixture[s
 
 
 def test_none_takes_a_request(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert say(capsys, file, MESSAGES, "--model", "gpt", code=1) == f"no route takes {MESSAGES} with the model gpt: it goes where it always went\n"
+    assert say(capsys, file, MESSAGES, "--model", "gpt", code=1) == f"no route takes {MESSAGES} with the model gpt: it is not rerouted\n"
     assert "with no model:" in say(capsys, file, MESSAGES, code=1)
     assert json.loads(say(capsys, file, MESSAGES, "--json", code=1)) == {"format": 1, "route": None}
 
@@ -106,7 +106,7 @@ def test_none_takes_a_request(file: str, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize("url", ["llm.invalid", "https://", "https://a.example:x/", "ftp://a.example/"])
 def test_no_url(url: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["routes", file, url]) == 2
-    assert capsys.readouterr().err.startswith(f"error: {url!r} is no URL\ntry: give all of it")
+    assert capsys.readouterr().err.startswith(f"error: {url!r} is not a URL\ntry: give all of it")
 
 
 def test_all_routes_at_a_terminal(file: str) -> None:

@@ -72,7 +72,7 @@ def test_a_session(number: signal.Signals) -> None:
     assert err.splitlines() == [
         "1 recording, as the upstream sent them; Ctrl-C ends it. For an agent or an SDK:",
         f"  export OPENAI_BASE_URL={server.url}/v1 OPENAI_API_KEY=none",
-        "With toolmend between, which mends them once more, the same with the address of:",
+        "To mend them again, run toolmend in between and use the same variables with the address of:",
         f"  mitmdump -s {ROOT / 'addon' / 'main.py'} --mode reverse:{server.url} --set toolmend_hosts=127.0.0.1:{port}",
         *["POST /v1/chat/completions: no-section"] * 2,
     ]
@@ -155,10 +155,10 @@ def fails(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 
 def test_what_goes_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert f"error: there is nothing to play in {tmp_path}" in fails(capsys, str(tmp_path))
+    assert f"error: no playable recording in {tmp_path}" in fails(capsys, str(tmp_path))
     assert f"error: no such recording: 'x' in {tmp_path}" in fails(capsys, "--flows", str(tmp_path), "x")
     assert "error: Invalid value for '--speed'" in fails(capsys, "--speed", "-1")
     make(tmp_path, "a")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert f"error: it cannot listen on port {port}: Address already in use" in fails(capsys, str(tmp_path), "--port", port)
+        assert f"error: cannot listen on port {port}: Address already in use" in fails(capsys, str(tmp_path), "--port", port)

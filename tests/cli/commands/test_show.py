@@ -193,7 +193,7 @@ def test_where_the_page_goes(root: Path, tmp_path: Path, capsys: pytest.CaptureF
 def test_what_goes_wrong(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = say(capsys, "last", "--flows", str(root), "--html", "nowhere/x.html", code=3)
     assert told.startswith("error: nowhere/x.html cannot be written: No such file or directory\ntry: ")
-    assert say(capsys, code=2) == "error: which recording is to be shown is not said\ntry: toolmend show last\n"
+    assert say(capsys, code=2) == "error: no recording is named\ntry: toolmend show last\n"
     assert say(capsys, "--html", "last", code=2).endswith("\ntry: toolmend show last --html\n")
     assert "no such recording: 'nothing'" in say(capsys, "nothing", "--flows", str(root), code=2)
     (root / "mended" / "upstream_request.json").write_text("{")

@@ -28,7 +28,7 @@ def test_a_failure_is_shown_by_event(capsys: pytest.CaptureFixture[str]) -> None
     assert ("got_weather" in lines[2], "get_weather" in lines[3]) == (True, True)
     assert lines[-2] == "note   flows/localhost/x: client.sse was changed since it was made"
     assert lines[-1].startswith("0 passed, 1 failed, in ")
-    assert err == "try: toolmend verify flows/localhost/x --update  (if what comes today is right)\n"
+    assert err == "try: toolmend verify flows/localhost/x --update  (if the current output is right)\n"
     document = json.loads(run(capsys, "verify flows recorded --json", 1)[0])
     assert (document["format"], document["passed"], document["failed"]) == (1, 2, 1)
     told = document["fixtures"][0]
@@ -50,8 +50,8 @@ def test_update_asks(answer: str, code: int, capsys: pytest.CaptureFixture[str],
     corrupt(Path("flows/localhost/x"))
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
     out, err = run(capsys, "verify --update", code)
-    assert "From now on expect what comes today?\n  flows/localhost/x\n" in err
-    assert ("updated flows/localhost/x" in out, "nothing is changed" in err) == (code == 0, code == 1)
+    assert "Expect the current output from now on?\n  flows/localhost/x\n" in err
+    assert ("updated flows/localhost/x" in out, "nothing was changed" in err) == (code == 0, code == 1)
     run(capsys, "verify", code)
 
 
@@ -60,16 +60,16 @@ def test_update_without_being_asked(capsys: pytest.CaptureFixture[str], monkeypa
     corrupt(Path("flows/localhost/x"))
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     _, err = run(capsys, "verify --update", 2)
-    assert err == "error: nobody is there to be asked\ntry: toolmend verify --update --yes\n"
+    assert err == "error: this needs a confirmation, but standard input is not a terminal\ntry: toolmend verify --update --yes\n"
     out, err = run(capsys, "verify --update --yes")
     assert out.splitlines()[-1] == "updated flows/localhost/x"
-    assert run(capsys, "verify --update --yes")[1] == "nothing is to be updated\n"
+    assert run(capsys, "verify --update --yes")[1] == "nothing to update\n"
 
 
 def test_nothing_to_verify(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "empty").mkdir()
     for line in ("verify", "verify empty"):
-        assert "error: there is no fixture in " in run(capsys, line, 2)[1]
+        assert "error: no fixture in " in run(capsys, line, 2)[1]
 
 
 def test_a_bar_for_who_waits_at_a_terminal() -> None:

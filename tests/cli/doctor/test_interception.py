@@ -24,7 +24,7 @@ def test_a_proxy_that_is_no_toolmend(box: Box) -> None:
         (found,) = interception.shell(box.machine)
         thread.join()
     assert found.state == "warning"
-    assert "is no toolmend (" in found.text
+    assert "is not toolmend (" in found.text
 
 
 @pytest.mark.parametrize("ca", [True, False])
@@ -41,5 +41,5 @@ def test_a_company_s_proxy(ca: bool, box: Box) -> None:
         (found,) = interception.shell(box.machine)
         thread.join()
     assert found.state == "ok"
-    assert "is no toolmend, perhaps a company's: toolmend run goes through it" in found.text
+    assert "is not toolmend, perhaps a company's: toolmend run connects through it" in found.text
     assert "password" not in found.text

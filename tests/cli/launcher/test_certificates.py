@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolmend.cli.launcher import certificates
-from toolmend.cli.launcher.certificates import REPLACING, given_files, kept_bundle, trusted, write_bundle
+from toolmend.cli.launcher.certificates import REPLACING, ca_pem, cached_bundle, named_files, write_bundle
 from toolmend.recordings.playback.server import make_certificate
 
 
@@ -32,7 +32,7 @@ def ours(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", [*REPLACING, "NODE_EXTRA_CA_CERTS"])
 def test_a_company_s_own_is_with_the_systems_and_ours(name: str, system: Path, ours: Path, tmp_path: Path) -> None:
     company = certificate(tmp_path / "company")
-    text = trusted({name: str(company), "HOME": "/"}, ours)
+    text = ca_pem({name: str(company), "HOME": "/"}, ours)
     assert text == system.read_bytes() + company.read_bytes() + ours.read_bytes()
 
 
@@ -40,8 +40,8 @@ def test_each_is_in_it_once_and_ours_is_the_last(system: Path, ours: Path, tmp_p
     both = tmp_path / "both.pem"
     both.write_bytes(b"# a comment\r\n" + ours.read_bytes() + b"junk" + system.read_bytes())
     given = {"SSL_CERT_FILE": str(both), "CURL_CA_BUNDLE": str(both), "REQUESTS_CA_BUNDLE": str(system)}
-    assert trusted(given, ours) == system.read_bytes() + ours.read_bytes()
-    assert given_files(given) == [both, system]
+    assert ca_pem(given, ours) == system.read_bytes() + ours.read_bytes()
+    assert named_files(given) == [both, system]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\x30\x82\x01 no PEM", b"-----BEGIN CERTIFICATE-----\ntorn"])
@@ -50,13 +50,13 @@ def test_a_file_that_is_none_is_left_out(content: bytes | None, system: Path, ou
     if content is not None:
         file.write_bytes(content)
     for name in (str(file), str(tmp_path)):
-        assert trusted({"SSL_CERT_FILE": name}, ours) == system.read_bytes() + ours.read_bytes()
+        assert ca_pem({"SSL_CERT_FILE": name}, ours) == system.read_bytes() + ours.read_bytes()
 
 
 @pytest.mark.usefixtures("system")
 def test_ours_has_to_be_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        trusted({}, tmp_path / "none.pem")
+        ca_pem({}, tmp_path / "none.pem")
 
 
 def test_a_system_without_such_a_file_has_mozillas(ours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,16 +69,16 @@ def test_a_system_without_such_a_file_has_mozillas(ours: Path, tmp_path: Path, m
 @pytest.mark.usefixtures("system")
 def test_a_kept_one_is_named_by_what_is_in_it(ours: Path, tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    bundle = kept_bundle(folder, {}, ours)
-    assert bundle.read_bytes() == trusted({}, ours)
+    bundle = cached_bundle(folder, {}, ours)
+    assert bundle.read_bytes() == ca_pem({}, ours)
     assert stat.S_IMODE(bundle.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     day = time.time() - 86400
     os.utime(bundle, (day * 0, day * 0))
-    assert kept_bundle(folder, {}, ours) == bundle
+    assert cached_bundle(folder, {}, ours) == bundle
     assert bundle.stat().st_mtime > day  # it is in use
-    other = kept_bundle(folder, {}, ours, certificate(tmp_path / "other"))
+    other = cached_bundle(folder, {}, ours, certificate(tmp_path / "other"))
     assert sorted(folder.iterdir()) == sorted([bundle, other])
     os.utime(bundle, (0, 0))
-    third = kept_bundle(folder, {})
+    third = cached_bundle(folder, {})
     assert sorted(folder.iterdir()) == sorted([other, third])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.cli.launcher.environment import BEFORE, NAMES, PRELOAD, TABLE, before, company_url, confdir, handed_back, variables
+from toolmend.cli.launcher.environment import BEFORE, NAMES, PRELOAD, TABLE, company_url, confdir, original, restored, variables
 
 REQUIRED = f'--require="{PRELOAD}"' if " " in str(PRELOAD) else f"--require={PRELOAD}"
 
@@ -50,7 +50,7 @@ def test_what_the_user_had_is_kept(given: dict[str, str], name: str, value: str)
 
 
 def test_a_host_on_loopback_that_is_named_is_reached() -> None:
-    assert of({}, reached=["localhost"])["NO_PROXY"] == "127.0.0.1,::1"
+    assert of({}, proxied_hosts=["localhost"])["NO_PROXY"] == "127.0.0.1,::1"
 
 
 def test_a_path_with_blanks_is_what_node_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,16 +63,16 @@ GIVEN = {"HTTPS_PROXY": "http://me:secret@corp:3128", "NO_PROXY": ".corp", "SSL_
 
 def test_it_can_be_undone_and_done_twice() -> None:
     once = GIVEN | of(GIVEN)
-    assert before(once) == GIVEN
-    assert company_url(before(once)) == GIVEN["HTTPS_PROXY"]
+    assert original(once) == GIVEN
+    assert company_url(original(once)) == GIVEN["HTTPS_PROXY"]
     twice = once | variables("http://127.0.0.1:1", CA, BUNDLE, once)
-    assert before(twice) == GIVEN
+    assert original(twice) == GIVEN
     assert twice == once | {name: value.replace("4711", "1") if value == URL else value for name, value in once.items()}
 
 
 @pytest.mark.parametrize("said", ["", "{", "[]", "null", "3"])
 def test_what_is_not_ours_is_the_users(said: str) -> None:
-    assert before({BEFORE: said, "HTTPS_PROXY": "x"}) == {BEFORE: said, "HTTPS_PROXY": "x"}
+    assert original({BEFORE: said, "HTTPS_PROXY": "x"}) == {BEFORE: said, "HTTPS_PROXY": "x"}
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_the_proxy_that_https_goes_through(given: dict[str, str], url: str) -> N
 
 def test_a_command_has_what_the_launcher_has_taken() -> None:
     given = {"_TOOLMEND_PYTHONPATH": "/my/lib", "_TOOLMEND_CDPATH": "/my", BEFORE: "{}", "HOME": "/me"}
-    assert handed_back(given) == {"PYTHONPATH": "/my/lib", "CDPATH": "/my", BEFORE: "{}", "HOME": "/me"}
+    assert restored(given) == {"PYTHONPATH": "/my/lib", "CDPATH": "/my", BEFORE: "{}", "HOME": "/me"}
 
 
 def test_the_ca_is_mitmproxys_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ def waitpid(pid, options):
 
 os.waitpid = waitpid
 with Foreground() as foreground:
-    foreground.take()
+    foreground.take_signals()
     sys.exit(foreground.run([sys.executable, "-c", "raise SystemExit(5)"], os.environ))
 """
 

@@ -25,7 +25,7 @@ def test_it_is_answered_here_and_not_recorded() -> None:
     Probe(toolmend).request(flow)
     assert flow.response
     assert flow.response.headers[HEADER] == f"{__version__} mend"
-    assert sample_stream.answer((flow.response.content or b"").splitlines()) == sample_stream.EXPECTED
+    assert sample_stream.fold((flow.response.content or b"").splitlines()) == sample_stream.EXPECTED
     assert toolmend.exchanges[flow].answered
 
 
@@ -36,7 +36,7 @@ def test_as_the_settings_are(settings: dict[str, object]) -> None:
     flow = flow_to(HOST)
     Probe(toolmend).request(flow)
     assert flow.response
-    assert sample_stream.answer((flow.response.content or b"").splitlines()).calls == {}
+    assert sample_stream.fold((flow.response.content or b"").splitlines()).calls == {}
 
 
 @pytest.mark.parametrize("host", ["toolmend.invalid", "api.openai.com", f"{HOST}.example.com"])

@@ -13,10 +13,10 @@ TALKS = "import sys, time; print('one'); print('ready', file=sys.stderr); print(
 
 def test_stdout_is_apart() -> None:
     with Process("the talker", [sys.executable, "-c", TALKS], "ready") as process:
-        assert process.wait_out(lambda lines: len(lines) == 2) == process.out == ["one\n", "two\n"]
+        assert process.wait_for_output(lambda lines: len(lines) == 2) == process.out == ["one\n", "two\n"]
         assert process.log == "ready\n"
-        with pytest.raises(ProcessError, match=r"the talker has not said what was waited for; its last words:\none\ntwo\n"):
-            process.wait_out(lambda lines: len(lines) == 3, 0.1)
+        with pytest.raises(ProcessError, match=r"the talker did not print what was awaited; its last lines:\none\ntwo\n"):
+            process.wait_for_output(lambda lines: len(lines) == 3, 0.1)
         process.signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
     assert process.returncode == -signal.SIGKILL
@@ -24,7 +24,7 @@ def test_stdout_is_apart() -> None:
 
 def test_one_that_ends_at_the_start() -> None:
     code = "import sys; sys.exit('what is wrong')"
-    with pytest.raises(ProcessError, match=r"the talker ended with exit code 1; its last words:\nwhat is wrong"), Process("the talker", [sys.executable, "-c", code], "ready"):
+    with pytest.raises(ProcessError, match=r"the talker ended with exit code 1; the end of its log:\nwhat is wrong"), Process("the talker", [sys.executable, "-c", code], "ready"):
         pass
 
 

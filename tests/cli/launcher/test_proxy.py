@@ -43,7 +43,7 @@ def test_a_proxy_with_the_addon(confdir: Path, tmp_path: Path) -> None:
         socket.create_connection(("127.0.0.1", mitmdump.port)).close()
         ssl.create_default_context(cafile=mitmdump.ca)
         assert mitmdump.wait_for(r"recordings in (.*)")[1] == str(tmp_path / "flows")
-        with pytest.raises(ProxyError, match="did not say 'never said'"):
+        with pytest.raises(ProxyError, match="did not print 'never said'"):
             mitmdump.wait_for("never said", 0.1)
         lines = mitmdump.follow()
         os.kill(mitmdump.pid, signal.SIGTERM)

@@ -9,7 +9,7 @@ from toolmend.cli import main
 from toolmend.cli.doctor.agents import agents
 from toolmend.cli.doctor.finding import Machine
 from toolmend.cli.doctor.shell import node
-from toolmend.cli.launcher.environment import handed_back
+from toolmend.cli.launcher.environment import restored
 from toolmend.cli.launcher.search_path import absolute_path, without_relative
 
 PATHS = [
@@ -30,7 +30,7 @@ def test_only_absolute_folders_are_searched(given: str, kept: str) -> None:
     absolute_path(environ)
     absolute_path(environ)
     assert environ["PATH"] == kept
-    assert handed_back(environ) == {"PATH": given}
+    assert restored(environ) == {"PATH": given}
 
 
 def test_without_path_nothing_is_set() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.machines import DEBIAN, make_ca
 from toolmend.cli.launcher import trust
-from toolmend.cli.launcher.trust import CA, JAVA, STORES, System, certificates, fingerprint, holds, store_of
+from toolmend.cli.launcher.trust import CA, JAVA, STORES, System, certificates, contains, fingerprint, store_of
 
 RELEASES = {
     # ID and ID_LIKE of /etc/os-release, as the systems have them
@@ -76,7 +76,7 @@ def test_what_is_trusted(ca: Path, tmp_path: Path) -> None:
     assert not system.trusts(ca)
     bundle.write_bytes(b"# ours\n" + (tmp_path / "other" / CA).read_bytes() + ca.read_bytes().replace(b"\n", b"\r\n"))
     assert system.trusts(ca)
-    assert holds(bundle, tmp_path / "other" / CA)
+    assert contains(bundle, tmp_path / "other" / CA)
     bundle.unlink()
     with pytest.raises(FileNotFoundError):
         system.trusts(ca)
@@ -95,7 +95,7 @@ def test_fingerprint_is_that_of_openssl(ca: Path) -> None:
 @pytest.mark.parametrize("text", ["", "nothing", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"])
 def test_no_certificate(text: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text(text)
-    with pytest.raises(ValueError, match="holds no certificate"):
+    with pytest.raises(ValueError, match="contains no certificate"):
         certificates(tmp_path / "file")
 
 

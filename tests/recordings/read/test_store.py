@@ -203,7 +203,7 @@ def test_flows_of_a_folder_by_its_name(local: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.usefixtures("store")
 def test_an_empty_place(capsys: pytest.CaptureFixture[str]) -> None:
-    say(capsys, "flows", f"{URL}/nix", err=f"there is no recording in {URL}/nix\n")
+    say(capsys, "flows", f"{URL}/nix", err=f"no recording in {URL}/nix\n")
 
 
 @pytest.mark.usefixtures("store")
@@ -240,16 +240,16 @@ def test_promote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
 @pytest.mark.parametrize(
     ("line", "code", "err"),
     [
-        ("prune --flows {URL}", 2, "error: recordings in {URL} are not pruned from here\ntry: a lifecycle rule of the bucket"),
-        ("pin last --flows {URL}", 2, "error: {URL}/2026-11-20/183401-openrouter-0f3c9a12-bbbbbb lies in a store, where nothing of"),
-        ("verify {URL} --update --yes", 2, "error: what lies in a store is not updated: {URL}/"),
-        ("verify {URL}/nix", 2, "error: there is no fixture in {URL}/nix\ntry: "),
+        ("prune --flows {URL}", 2, "error: recordings in {URL} cannot be pruned from here\ntry: a lifecycle rule of the bucket"),
+        ("pin last --flows {URL}", 2, "error: {URL}/2026-11-20/183401-openrouter-0f3c9a12-bbbbbb is in a store, where toolmend removes"),
+        ("verify {URL} --update --yes", 2, "error: fixtures in a store cannot be updated: {URL}/"),
+        ("verify {URL}/nix", 2, "error: no fixture in {URL}/nix\ntry: "),
         ("show nix --flows {URL}", 2, "error: no such recording: 'nix' in {URL}\ntry: toolmend flows --flows {URL}\n"),
         ("show {URL}", 2, "error: {URL} holds 4 recordings: "),
-        ("show {URL}/nix", 2, "error: there is no recording in {URL}/nix\ntry: "),
+        ("show {URL}/nix", 2, "error: no recording in {URL}/nix\ntry: "),
         ("flows s3://k:abc/def@bucket", 2, "error: FOLDER: a s3:// URL with a user and a password"),
         ("flows --flows s9://bucket", 2, "error: --flows: no such store: s9://"),
-        ("serve {URL}/nix", 2, "error: there is nothing to play in {URL}/nix\n"),
+        ("serve {URL}/nix", 2, "error: no playable recording in {URL}/nix\n"),
     ],
 )
 def test_what_is_refused(line: str, code: int, err: str, capsys: pytest.CaptureFixture[str]) -> None:

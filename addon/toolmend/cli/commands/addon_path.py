@@ -1,7 +1,4 @@
-"""`toolmend addon-path`: the file for mitmproxy's own tools.
-
-Rule of this file: stdout is the path, and nothing else.
-"""
+"""`toolmend addon-path`: prints the file for mitmproxy's own tools, and nothing else."""
 
 import click
 
@@ -12,7 +9,7 @@ from ..launcher.proxy import addon_path as path
 def addon_path() -> None:
     """Print the file that `mitmdump -s` loads, for a mitmproxy that you start yourself.
 
-    It has to be the mitmproxy that toolmend is installed beside.
+    It has to be the mitmproxy that toolmend is installed with.
 
     \b
     Examples:

@@ -1,7 +1,4 @@
-"""`toolmend bug-report`: what a report needs in one file, which is shown before it is written, and sent nowhere.
-
-Rule of this file: bug_report.py says what is in it; here it is refused, shown, asked for, and written.
-"""
+"""`toolmend bug-report`: collects a report in one file, which is listed before it is written, and sent nowhere."""
 
 import os
 import shlex
@@ -14,11 +11,11 @@ from ...config.data_folder import on_one_line
 from ...recordings.fixtures.promotion import prepare
 from ...recordings.read.library import Entry
 from ...recordings.read.replay import RecordingError
-from .. import Exit, Problem, visible
-from ..confirm import agreed
+from .. import CliError, Exit, visible
+from ..confirm import is_confirmed
 from ..doctor import Machine, examine
-from ..error_hints import pasted
-from ..files import put
+from ..error_hints import shell_line
+from ..files import write_output
 from ..launcher import bug_report as report
 from ..launcher import trust
 from ..launcher.background import last_log
@@ -28,69 +25,69 @@ from ..shutdown import ended_by_signals
 from .doctor import document
 
 PLACE = click.Path(dir_okay=False, path_type=Path)
-MOST = 20
-"""Places that are told."""
+MAX_PLACES = 20
+"""Bound of the places that are printed."""
 
 
 @click.command()
 @click.argument("flow", type=FLOW, required=False)
-@click.option("-o", "--output", type=PLACE, metavar="FILE", help="By default it is named by the time.")
-@click.option("--with-content", is_flag=True, help="Keep what was said in FLOW, instead of filler.")
-@click.option("--allow", multiple=True, metavar="PLACE", help="A place that was told and holds no secret; may be repeated.")
+@click.option("-o", "--output", type=PLACE, metavar="FILE", help="Default: a name with the time.")
+@click.option("--with-content", is_flag=True, help="Keep the conversation in FLOW instead of filler.")
+@click.option("--allow", multiple=True, metavar="PLACE", help="A place that was reported and is not a secret; may be repeated.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @flows_option()
 def bug_report(flow: Entry | None, output: Path | None, with_content: bool, allow: tuple[str, ...], yes: bool) -> None:
-    """Collect what a report of a bug needs in a ZIP archive: versions, the doctor's findings, settings, the end of the log.
+    """Collect what a bug report needs in a ZIP archive: versions, the doctor's findings, settings, the end of the log.
 
-    With FLOW, a recording by its name or `last`, that exchange goes with it: made small, and with filler for what was said.
+    With FLOW, a recording by its name or `last`, that exchange is included, shortened and with filler as its conversation.
 
     \b
     Examples:
       toolmend bug-report
-      toolmend bug-report last                    with the last exchange, its texts made filler
-      toolmend bug-report last --with-content     with what was asked and answered
+      toolmend bug-report last                    with the last exchange, its texts replaced by filler
+      toolmend bug-report last --with-content     with its conversation
       toolmend bug-report --yes -o report.zip
 
-    What is in it is listed before it is written, and nothing is sent anywhere. Credentials are taken out; if something is left
-    that looks like one, nothing is written, and the place is told.
+    The content is listed before it is written, and nothing is sent anywhere. Credentials are masked; if something that looks like
+    one is left, nothing is written, and the place is reported.
     """
     if with_content and flow is None:
-        raise click.UsageError("--with-content is for a recording, name one, or last")
+        raise click.UsageError("--with-content needs a recording: name one, or last")
     recording, notes = _recording(flow, small=not with_content) if flow else ({}, ())
     with ended_by_signals():
-        found = list(examine(Machine.here(confdir(), trust.here())))
+        found = list(examine(Machine.here(confdir(), trust.this_system())))
     files = report.collect(document(found), _log(), recording, os.environ)
-    findings = [finding for finding in report.search(files, os.environ) if finding.place not in allow]
+    findings = [finding for finding in report.find_secrets(files, os.environ) if finding.place not in allow]
     if findings:
-        places = "".join(f"\n  {finding}" for finding in findings[:MOST]) + "\n  …" * (len(findings) > MOST)
+        places = "".join(f"\n  {finding}" for finding in findings[:MAX_PLACES]) + "\n  …" * (len(findings) > MAX_PLACES)
         allowed = " ".join(f"--allow {shlex.quote(finding.place)}" for finding in findings[:3])
-        raise Problem(
-            f"nothing is written, since this looks like a secret:{places}",
-            try_=f"{allowed} where you have read that it is none",
+        raise CliError(
+            f"nothing was written: this looks like a secret:{places}",
+            try_=f"{allowed} if you have checked that it is not one",
             code=Exit.FINDINGS,
         )
     path = output or Path(f"toolmend-report-{datetime.now().astimezone():%Y%m%d-%H%M%S}.zip")
-    lines = [f"{len(data):>9,}  {name:<32} {report.what(name)}" for name, data in files.items()]
+    lines = [f"{len(data):>9,}  {name:<32} {report.description(name)}" for name, data in files.items()]
     lines += [f"note: {visible(note)}" for note in notes]
-    click.echo("\n".join([f"This goes into {on_one_line(path)}:", *lines]), err=True)
-    if agreed("Write it?", yes=yes, try_=shlex.join(["toolmend", "bug-report", *([flow.name] if flow else []), "--yes"])):
-        archive = report.packed(files)
-        put(path, lambda file: file.write(archive))  # type: ignore[arg-type]
+    click.echo("\n".join([f"{on_one_line(path)} will contain:", *lines]), err=True)
+    if is_confirmed("Write it?", yes=yes, try_=shlex.join(["toolmend", "bug-report", *([flow.name] if flow else []), "--yes"])):
+        archive = report.zip_archive(files)
+        write_output(path, lambda file: file.write(archive))  # type: ignore[arg-type]
         click.echo(on_one_line(path))
-        click.echo(f"try: unzip -p {pasted(str(path))} | less  (read it before you give it away)", err=True)
+        click.echo(f"try: unzip -p {shell_line(str(path))} | less  (read it before you share it)", err=True)
 
 
 def _recording(flow: Entry, *, small: bool) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """The files of a recording, and what is worth knowing of them."""
+    """Returns the files of a recording, and notes about them."""
     try:
         promotion = prepare(flow.folder, os.environ, small=small)
     except RecordingError as error:
-        raise Problem(f"this recording cannot be played: {error}", try_="toolmend flows") from None
+        raise CliError(f"this recording cannot be replayed: {error}", try_="toolmend flows") from None
     return dict(promotion.files), promotion.notes
 
 
 def _log() -> str:
-    """What the proxy in the background has said last."""
+    """Returns the background proxy's log."""
     try:
         return last_log().read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,8 +1,4 @@
-"""`toolmend config`: what is set, and by whom; and whether a file is right.
-
-Rule of this file: it asks what the addon asks (layers.py, settings.py), and says it; nothing is decided here. No key of a route
-is shown.
-"""
+"""`toolmend config`: shows the settings and their sources, and checks a file. The keys of routes are not shown."""
 
 import json
 from collections.abc import Mapping
@@ -18,11 +14,11 @@ from ...config.precedence import Layers, everywhere
 from ...config.settings import checked
 from ...dialects.own import OwnDialect
 from ...providers.model_profiles import Profile
-from .. import Exit, Problem, visible
+from .. import CliError, Exit, visible
 from ..tables import print_rows
 
 VERSION = 1
-"""Of what `--json` says."""
+"""The version of the `--json` output."""
 
 DEFAULTS = {
     **dict.fromkeys(("hosts", "off"), "none"),
@@ -35,31 +31,31 @@ DEFAULTS = {
     "policy": "mixed",
     "intercept": "llm",
 }
-"""As an option would say them. `flows` is the user's data folder."""
+"""The defaults in the form of option values. That of `flows` is the user's data folder."""
 
 
 @click.group()
 def config() -> None:
-    """Show the settings and where each one comes from, or check a file of them.
+    """Show the settings and where each one comes from, or check a settings file.
 
     \b
     Examples:
       toolmend config show --origin
       toolmend config check toolmend.toml
 
-    The first of these that says something about a key holds: an option (--set toolmend_keep=7d), a variable
-    (TOOLMEND_KEEP=7d), ./toolmend.toml, the user's config.toml, the default. A file that is named by toolmend_config
-    or TOOLMEND_CONFIG stands for both files. A ./toolmend.toml that is not named may not say all:
-    no hosts, routes, folders or listeners, as it may have come with a repository.
+    The first of these that sets a key wins: an option (--set toolmend_keep=7d), a variable (TOOLMEND_KEEP=7d),
+    ./toolmend.toml, the user's config.toml, the default. A file named by toolmend_config or TOOLMEND_CONFIG replaces
+    both files. A ./toolmend.toml that is not named cannot set hosts, routes, folders or listeners, as it may have
+    come with a repository.
     """
 
 
 @config.command()
-@click.option("--origin", is_flag=True, help="Also who says so: a file and its line, a variable, or the default.")
-@click.option("--config", "file", default="", metavar="FILE.toml", help="Settings of this file, instead of those that are found.")
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON, origins included.")
+@click.option("--origin", is_flag=True, help="Also the source: a file and its line, a variable, or the default.")
+@click.option("--config", "file", default="", metavar="FILE.toml", help="Settings of this file instead of the default files.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with the sources.")
 def show(origin: bool, file: str, as_json: bool) -> None:
-    """Show each setting as it holds here: in this folder, with these variables.
+    """Show each setting that applies here: in this folder, with these variables.
 
     \b
     Examples:
@@ -67,7 +63,7 @@ def show(origin: bool, file: str, as_json: bool) -> None:
       toolmend config show --json | jq -r '.settings.flows.value'
     """
     given = _layers({"config": file})
-    values = {key: (_value(key, said), said.origin) for key, said in given.given.items()}
+    values = {key: (_value(key, setting), setting.origin) for key, setting in given.given.items()}
     values |= _tables(given)
     if as_json:
         document = {
@@ -84,44 +80,44 @@ def show(origin: bool, file: str, as_json: bool) -> None:
 
 @config.command()
 @click.argument("file", default="", metavar="[FILE.toml]")
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def check(file: str, as_json: bool) -> None:
-    """Check the settings: of a file, or all that holds here.
+    """Check the settings of a file, or all that apply here.
 
     \b
     Examples:
       toolmend config check
       toolmend config check toolmend.toml && echo fine
 
-    Exit code 4: something is wrong; the error names the file, the line and what is right.
+    Exit code 4: something is wrong; the error names the file, the line and the valid form.
     """
     given = _layers({"config": file})
     files = [str(one.path) for one in given.files]
     if as_json:
         click.echo(json.dumps({"version": VERSION, "files": files, "right": True}))
         return
-    asked = f"there is no file: neither ./toolmend.toml nor {user_file() or 'one of the user'}"
-    said = " and ".join(files) if files else "no file is wanted" if named(file)[0] else asked
-    click.echo(f"{visible(said)}{': all is right' if files else ', and the variables are right'}")
+    missing = f"no file: neither ./toolmend.toml nor {user_file() or 'one of the user'}"
+    text = " and ".join(files) if files else "files are switched off" if named(file)[0] else missing
+    click.echo(f"{visible(text)}{': valid' if files else ', and the variables are valid'}")
 
 
 def _layers(options: Mapping[str, str]) -> Layers:
-    """All that is said, and found right."""
+    """Returns all settings with their sources, checked."""
     try:
         given = everywhere(options)
         checked(given)
     except SettingsError as error:
-        raise Problem(str(error), try_="toolmend config --help", code=Exit.CONFIGURATION) from None
+        raise CliError(str(error), try_="toolmend config --help", code=Exit.CONFIGURATION) from None
     return given
 
 
-def _value(key: str, said: GivenSetting) -> str:
+def _value(key: str, setting: GivenSetting) -> str:
     default = str(data_folder() / "flows") if key == "flows" else DEFAULTS[key]
-    return said.text or default
+    return setting.text or default
 
 
 def _tables(given: Layers) -> dict[str, tuple[str, str]]:
-    """The profiles and routes of all files, each in a row."""
+    """Returns the dialects, profiles and routes of all files as rows."""
     rows = {f"dialect {row.name}": (f"{row.body}: {row.call.begin[0]}", _of_dialect(given, row)) for row in given.own}
     rows |= {f"provider {row.name}": (_fits(row), _file_of(given, row)) for row in given.providers}
     return rows | {f"route {n}": (f"{row.source} → {row.target}", row.where) for n, row in enumerate(given.routes, 1)}

@@ -1,9 +1,9 @@
-"""`toolmend demo`: a leaked stream, mended before your eyes, with nothing staged but the provider.
+"""`toolmend demo`: mends a leaked stream before the user's eyes. Only the provider is simulated.
 
     upstream (plays Kimi K2, leaking) ─TLS─ mitmdump with the addon ─TLS─ openai SDK
 
-Rule of this file: "before" and "after" are both what the SDK itself read, once without the proxy and once through it;
-what it claims is checked, and it fails if it is not so.
+"Before" and "after" are what the SDK itself reads, once without the proxy and once through it. The result is checked, and the
+command fails if the call is not whole.
 """
 
 import shlex
@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...recordings.playback.server import Script, Upstream, make_certificate
-from .. import Problem
+from .. import CliError
 from ..launcher.certificates import write_bundle
 from ..launcher.process import tail
 from ..launcher.proxy import Mitmdump, ProxyError
@@ -31,19 +31,17 @@ PACE = 0.02
 
 
 @click.command()
-@click.option(
-    "--keep-running", is_flag=True, help="Leave the proxy up until Ctrl-C, and say how to point an agent at it."
-)
+@click.option("--keep-running", is_flag=True, help="Keep the proxy running until Ctrl-C, and show how to use it with an agent.")
 @click.option(
     "--flows",
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder to record in; by default toolmend/flows in your data folder.",
 )
 def demo(keep_running: bool, flows: Path | None) -> None:
-    """Watch a leaked stream being mended by a real proxy, start to end.
+    """Watch a real proxy mend a leaked stream, from start to end.
 
     A local server plays a Kimi K2 stream over TLS in which the provider left the tool call in the text. The openai SDK
-    reads it twice: straight, and through mitmdump with the addon. Exits with 0 only if the call arrived whole.
+    reads it twice: directly, and through mitmdump with the addon. Exits with 0 only if the call arrived whole.
 
     \b
     Examples:
@@ -67,7 +65,7 @@ def demo(keep_running: bool, flows: Path | None) -> None:
                     if keep_running:
                         _keep_running(console, proxy, folder)
             except ProxyError as error:
-                raise Problem(str(error), try_="toolmend doctor") from error
+                raise CliError(str(error), try_="toolmend doctor") from error
 
 
 def _run(console: Console, upstream: Upstream, proxy: Mitmdump, upstream_ca: Path) -> None:
@@ -75,20 +73,20 @@ def _run(console: Console, upstream: Upstream, proxy: Mitmdump, upstream_ca: Pat
     before = _ask(upstream.url, upstream_ca, None)
     try:
         after = _ask(upstream.url, proxy.ca, proxy.url)
-    except Problem:
+    except CliError:
         _show_log(proxy)
         raise
     console.print(_side_by_side(before, after))
     if after != EXPECTED:
         _show_log(proxy)
-        raise Problem(f"the call did not arrive whole, the client got {after}", try_="toolmend demo  (and report this)")
+        raise CliError(f"the call did not arrive whole, the client got {after}", try_="toolmend demo  (and report this)")
     recorded = proxy.wait_for(r"recorded in (.*)\)")[1]
     console.print("The call arrived whole.", style="bold green")
     console.print(f"Recorded in {recorded}", soft_wrap=True)
 
 
 def _show_log(proxy: Mitmdump) -> None:
-    click.echo(f"mitmdump's last words:\n{tail(proxy.log)}\n", err=True)
+    click.echo(f"the end of mitmdump's log:\n{tail(proxy.log)}\n", err=True)
 
 
 def _leak() -> Script:
@@ -96,15 +94,15 @@ def _leak() -> Script:
 
 
 def _ask(url: str, ca: Path, proxy: str | None) -> SampleAnswer:
-    """What the openai SDK makes of the stream. Raises Problem if it cannot be read."""
+    """Returns what the openai SDK reads. Raises CliError if it cannot read the stream."""
     try:
-        import openai  # noqa: PLC0415  half a second, and not there in a bare installation
+        import openai  # noqa: PLC0415  takes half a second, and is an optional extra
     except ImportError:
-        raise Problem(
+        raise CliError(
             "the demo's client, the openai SDK, is not installed", try_=f"{sys.executable} -m pip install openai"
         ) from None
     trusting = ssl.create_default_context(cafile=ca)
-    whole = {"response": [lambda response: response.read()]}  # the SDK leaves at [DONE]: the exchange might seem broken off
+    whole = {"response": [lambda response: response.read()]}  # the SDK stops at [DONE], which would look like a disconnect
     answer = SampleAnswer()
     try:
         with (
@@ -122,7 +120,7 @@ def _ask(url: str, ca: Path, proxy: str | None) -> SampleAnswer:
                         call.name += (delta.function and delta.function.name) or ""
                         call.arguments += (delta.function and delta.function.arguments) or ""
     except Exception as error:
-        raise Problem(f"the openai SDK could not read the stream: {error!r}", try_="toolmend doctor") from error
+        raise CliError(f"the openai SDK could not read the stream: {error!r}", try_="toolmend doctor") from error
     return answer
 
 
@@ -160,8 +158,8 @@ def _keep_running(console: Console, proxy: Mitmdump, folder: Path) -> None:
         f"  NODE_EXTRA_CA_CERTS={variables['NODE_EXTRA_CA_CERTS']}",
         f"  SSL_CERT_FILE={variables['SSL_CERT_FILE']}",
         "",
-        "Node adds our CA to its own; Python, Rust and Go are given a file with the system's CAs and ours.",
-        "Only LLM APIs are read, mended and recorded. What toolmend has to say:",
+        "Node adds the proxy's CA to its own; Python, Rust and Go get a file with the system's CAs and the proxy's.",
+        "Only LLM APIs are read, mended and recorded. The log of toolmend:",
         "",
     ]
     console.print("\n".join(lines), soft_wrap=True)
@@ -172,4 +170,4 @@ def _keep_running(console: Console, proxy: Mitmdump, folder: Path) -> None:
     except KeyboardInterrupt:
         click.echo("stopping")
         return
-    raise ProxyError(f"mitmdump has ended; its last words:\n{tail(proxy.log)}")
+    raise ProxyError(f"mitmdump has ended; the end of its log:\n{tail(proxy.log)}")

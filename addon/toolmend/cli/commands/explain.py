@@ -1,6 +1,6 @@
-"""`toolmend explain`: in words, what was done to a recorded answer, and why.
+"""`toolmend explain`: explains in words what was done to a recorded response, and why.
 
-Rule of this file: explanation.py finds the changes, rules.py has the words; here they are put together.
+explanation.py finds the changes, and rules.py has the texts.
 """
 
 import json
@@ -16,23 +16,23 @@ from ...recordings.read.explanation import Change, changes
 from ...recordings.read.library import Entry
 from ...recordings.read.replay import Recording, RecordingError, load, own_names, replay
 from ...recordings.read.suspected import remedy_of
-from .. import Problem, visible
-from ..error_hints import pasted
+from .. import CliError, visible
+from ..error_hints import shell_line
 from ..recordings import FLOW, flows_option
 
 FORMAT = 1
-"""The version of what `--json` says."""
+"""The version of the `--json` output."""
 
 SHOWN = 12
-"""Changes that are told one by one."""
+"""Changes that are printed one by one."""
 
 
 @click.command()
 @click.argument("flow", type=FLOW)
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @flows_option()
 def explain(flow: Entry, as_json: bool) -> None:
-    """Say in words which rules changed an answer, where, and why.
+    """Explain which rules changed a response, where, and why.
 
     \b
     Examples:
@@ -40,17 +40,17 @@ def explain(flow: Entry, as_json: bool) -> None:
       toolmend explain flows/kimi/no-section
       toolmend explain last --json | jq '.changes[].rules'
 
-    The recording is played through the mending of today, event by event; events are counted from 1.
+    The recording is replayed through the current toolmend, event by event; events are counted from 1.
     """
     try:
         recording = load(flow.folder)
-        if flow.observed:  # what would have been is to be told
+        if flow.observed:  # explain what would have been changed
             settings = {name: value for name, value in flow.settings.items() if name != "mode"}
             recording = replace(recording, meta={**recording.meta, "settings": settings})
         client, rules = replay(recording)
         found = list(changes(recording)) if rules else []
     except RecordingError as error:
-        raise Problem(f"this recording cannot be played: {error}", try_="toolmend flows") from None
+        raise CliError(f"this recording cannot be replayed: {error}", try_="toolmend flows") from None
     if as_json:
         click.echo(json.dumps(_document(flow, recording, client, rules, found), indent=2))
         return
@@ -59,16 +59,16 @@ def explain(flow: Entry, as_json: bool) -> None:
 
 
 def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str], found: Sequence[Change]) -> Iterator[str]:
-    yield f"{flow.name}: {flow.model or 'a model that is not told'} at {flow.host}, {flow.state.replace('_', ' ')}"
+    yield f"{flow.name}: {flow.model or 'an unknown model'} at {flow.host}, {flow.state.replace('_', ' ')}"
     if flow.client_api != flow.api:
-        yield f"The upstream speaks {flow.api}, the client {flow.client_api}: all of it is translated."
+        yield f"The upstream speaks {flow.api}, the client {flow.client_api}: everything is translated."
         for note in flow.notes:
             yield f"The request: {note}."
     if flow.observed:
-        yield "It was observed: nothing was changed. What follows is what would have been."
+        yield "It was observed: nothing was changed. What follows is what would have been changed."
     if not rules:
         untouched = client == b"".join(recording.chunks)
-        yield "No rule was at work: the client got what came, byte for byte." if untouched else "No rule was at work."
+        yield "No rule was applied: the client got the upstream's bytes unchanged." if untouched else "No rule was applied."
     for name in rules:
         words = rule(name, own_names(recording.meta))
         yield ""
@@ -77,12 +77,12 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
         yield f"  Why: {words.why}"
     for change in found[:SHOWN]:
         yield ""
-        yield f"{_span(change)}: {', '.join(change.rules) or 'held back, or put together anew'}"
+        yield f"{_span(change)}: {', '.join(change.rules) or 'held back, or written again'}"
         yield f"  came  {change.came or 'nothing that a client shows'}"
         yield f"  went  {change.went or 'nothing'}"
     if len(found) > SHOWN:
         yield ""
-        yield f"… and {len(found) - SHOWN} places more; --json tells them all"
+        yield f"… and {len(found) - SHOWN} more places; --json lists them all"
     for suspect in flow.suspects:
         yield ""
         yield f"Suspected: it looks like a call{' of ' + suspect['name'] if suspect.get('name') else ''}, and was not made one."
@@ -91,12 +91,12 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
         yield f"  mend it  {remedy_of(suspect, flow)}"
     if client != recording.client and not flow.observed:
         yield ""
-        yield "Then the client got something else: this is what the mending of today does."
-        yield f"try: {pasted('toolmend', 'verify', flow.place)}"
+        yield "At the time the client got something else: this is what the current toolmend does."
+        yield f"try: {shell_line('toolmend', 'verify', flow.place)}"
 
 
 def _where(places: Sequence[Change]) -> str:
-    """At which events."""
+    """Returns the events of the changes."""
     spans = [_span(change) for change in places[:3]]
     more = f" and {len(places) - 3} more places" if len(places) > 3 else ""
     return f", at {', '.join(spans)}{more}" if spans else ""

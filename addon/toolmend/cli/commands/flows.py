@@ -1,7 +1,7 @@
-"""`toolmend flows`: what was recorded, newest first.
+"""`toolmend flows`: lists recordings, newest first.
 
-Rule of this file: library.py says what a recording is; here it is filtered and shown. What came from outside (hosts, models,
-agents) is shown without the characters that a terminal obeys. rich is imported only where a table is drawn: it is slow.
+Text from outside (hosts, models, agents) is printed without terminal control characters. rich is imported only for a table: it is
+slow.
 """
 
 import json
@@ -18,20 +18,20 @@ import click
 
 from ...config.data_folder import on_one_line
 from ...recordings.read.library import STATES, UNFINISHED, Entry, newest
-from ..recordings import FOLDER, Place, flows_option, listed
+from ..recordings import FOLDER, Place, flows_option, list_recordings
 
 FORMAT = 1
-"""The version of what `--json` says."""
+"""The version of the `--json` output."""
 
 SHOWN = 30
-"""Recordings that a terminal gets unless it asks for more: a screen of them."""
+"""Recordings listed at a terminal by default: one screen."""
 
 WIDE = 180
-"""Columns of a terminal from which on a recording has one line; below, it has two or three."""
+"""Columns of a terminal from which a recording takes one line; below, it takes two or three."""
 
 HEAD = ("flow", "time", "agent", "host", "model", "status", "tokens", "first byte", "rules", "suspects")
 NARROW = (("flow", "time"), ("model", "host", "rules", "suspects"), ("status", "agent"), ("tokens", "first byte"))
-"""What stands below each other."""
+"""Fields that share a column in a narrow terminal."""
 
 STYLES = {"flow": "bold", "time": "dim", "first byte": "dim", "rules": "cyan", "suspects": "yellow"}
 
@@ -39,8 +39,8 @@ _AGE = re.compile(r"([0-9]{1,5})([smhdw])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class Since(click.ParamType):  # type: ignore[type-arg]  # in old versions of click it has none
-    """A moment: so long ago, or a date and a time of day where we are."""
+class Since(click.ParamType):  # type: ignore[type-arg]  # not generic in old versions of click
+    """A moment: an age, or a local date and time."""
 
     name = "since"
 
@@ -52,19 +52,19 @@ class Since(click.ParamType):  # type: ignore[type-arg]  # in old versions of cl
         try:
             return datetime.fromisoformat(value).astimezone()
         except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no time, write it as in 30m, 2h, 3d, 2026-11-20 or 2026-11-20T18:30", param, ctx)
+            self.fail(f"{value!r} is not a time: write it as in 30m, 2h, 3d, 2026-11-20 or 2026-11-20T18:30", param, ctx)
 
 
 @click.command()
-@click.option("--host", metavar="WORD", help="Only with it in the host; *, ? and [] stand for more, then for all of it.")
-@click.option("--model", metavar="WORD", help="In the model.")
-@click.option("--agent", metavar="WORD", help="In the agent.")
-@click.option("--rule", metavar="WORD", help="In a rule that fired; --rule '*' is any.")
-@click.option("--suspect", is_flag=True, help="Only with what looks like a tool call and was not made one.")
+@click.option("--host", metavar="WORD", help="Only if it is in the host; with *, ? or [] it must match all of it.")
+@click.option("--model", metavar="WORD", help="The same for the model.")
+@click.option("--agent", metavar="WORD", help="The same for the agent.")
+@click.option("--rule", metavar="WORD", help="The same for a rule that fired; --rule '*' is any.")
+@click.option("--suspect", is_flag=True, help="Only with text that looks like a tool call and was not made one.")
 @click.option("--state", multiple=True, type=click.Choice(STATES), help="How it ended; may be repeated.")
 @click.option("--since", type=Since(), metavar="WHEN", help="Not older than: 30m, 2h, 3d, or 2026-11-20.")
-@click.option("--limit", type=click.IntRange(0), metavar="N", help=f"At most so many; at a terminal {SHOWN}, 0 for all.")
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON, and more of each.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help=f"At most N; at a terminal {SHOWN}, 0 for all.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with more fields.")
 @flows_option("root")
 @click.argument("place", required=False, type=FOLDER, metavar="[FOLDER]")
 def flows(
@@ -80,27 +80,27 @@ def flows(
     root: Place,
     place: Place | None,
 ) -> None:
-    """List the recordings, newest first; at a terminal as a table, else as lines of fields between tabs.
+    """List the recordings, newest first; at a terminal as a table, else as tab-separated lines.
 
     FOLDER is the same as --flows FOLDER: a folder, or the URL of one in a store.
 
     \b
     Examples:
       toolmend flows --since 2h
-      toolmend flows s3://bucket/prefix               those that lie in a store
+      toolmend flows s3://bucket/prefix               those in a store
       toolmend flows --model kimi --rule '*'          where something was mended
       toolmend flows --suspect                        where something looks like a call and was not made one
       toolmend flows --state partial --state upstream_error
       toolmend flows --json | jq '.recordings[].name'
 
-    A recording says `waiting` until its answer begins, then `partial` until it is finished, and so for ever if the proxy was
-    killed or lost the disk. `unanswered`: not one byte of an answer came.
+    A recording is `waiting` until its response begins, then `partial` until it is finished; it stays so if the proxy was killed
+    or lost the disk. `unanswered`: not one byte of a response came.
     """
     root = place or root
     if limit is None:
         limit = SHOWN if sys.stdout.isatty() and not as_json else 0
-    few = limit and not as_json and isinstance(root, Path) and since is None
-    every: Iterable[Entry] = newest(root) if few and isinstance(root, Path) else listed(root, since)
+    takes_few = limit and not as_json and isinstance(root, Path) and since is None
+    every: Iterable[Entry] = newest(root) if takes_few and isinstance(root, Path) else list_recordings(root, since)
     fitting = (
         one
         for one in every
@@ -110,20 +110,20 @@ def flows(
         and _fits(rule, one.rules)
         and (one.suspects or not suspect)
     )
-    found = list(islice(fitting, limit + 1) if few else fitting)
+    found = list(islice(fitting, limit + 1) if takes_few else fitting)
     shown = found[: limit or None]
     if as_json:
         document = {"format": FORMAT, "folder": str(root), "found": len(found), "recordings": [_fields(one) for one in shown]}
         click.echo(json.dumps(document, indent=2))
     elif not found:
-        every = listed(root, since)
-        none = f"there is no recording in {on_one_line(root)}"
-        click.echo(f"none of {_count(len(every))} is such a one" if every else none, err=True)
+        every = list_recordings(root, since)
+        nothing = f"no recording in {on_one_line(root)}"
+        click.echo(f"none of {_count(len(every))} matches" if every else nothing, err=True)
     elif sys.stdout.isatty():
         _print(shown)
         if len(shown) < len(found):
-            told = f"the newest {len(shown)}" if few else f"{len(shown)} of {_count(len(found))}"
-            click.echo(f"{told}; --limit 0 shows all", err=True)
+            shown_part = f"the newest {len(shown)}" if takes_few else f"{len(shown)} of {_count(len(found))}"
+            click.echo(f"{shown_part}; --limit 0 shows all", err=True)
     else:
         click.echo("\n".join("\t".join(line) for line in (HEAD, *map(_row, shown))))
 
@@ -133,7 +133,7 @@ def _count(number: int) -> str:
 
 
 def _fits(word: str | None, texts: Sequence[str]) -> bool:
-    """Whether a word is in one of the texts; one with wildcards has to be the whole text."""
+    """Returns whether a word is in one of the texts; a word with wildcards must match a whole text."""
     if word is None:
         return True
     word = word.casefold()
@@ -174,11 +174,9 @@ def _fields(one: Entry) -> dict[str, Any]:
 
 
 def _row(one: Entry) -> list[str]:
-    """What HEAD says."""
+    """Returns the fields of HEAD."""
     status = " ".join(
-        [str(one.status)] * bool(one.status)
-        + [one.state.replace("_", " ")] * (one.state != "complete")
-        + ["pinned"] * one.pinned
+        [str(one.status)] * bool(one.status) + [one.state.replace("_", " ")] * (one.state != "complete") + ["pinned"] * one.pinned
     )
     texts = [
         one.name,
@@ -204,7 +202,7 @@ def _printable(text: str) -> str:
 
 
 def _print(shown: Sequence[Entry]) -> None:
-    """The table; where it is narrow, with some lines a recording."""
+    """Prints the table; in a narrow terminal with several lines for each recording."""
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -215,7 +213,7 @@ def _print(shown: Sequence[Entry]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for stack in stacks:
         table.add_column("\n".join(stack if wide else (*stack, "")[:3]), overflow="fold")
-    table.columns[0].no_wrap = all(len(one.name) < 40 for one in shown)  # a name is there to be copied
+    table.columns[0].no_wrap = all(len(one.name) < 40 for one in shown)  # names are copied
     table.columns[-2 if wide else -1].no_wrap = True
     for one in shown:
         texts = dict(zip(HEAD, _row(one), strict=True))

@@ -1,6 +1,6 @@
-"""`toolmend learn`: a [[dialect]] table for the calls that a model left in its text, inferred from recordings of them.
+"""`toolmend learn`: infers a [[dialect]] table for the calls that a model left in its text, from recordings of them.
 
-Rule of this file: learning.py infers, and nothing is written that it did not prove; here it is asked for and shown.
+learning.py infers it, and nothing is written that was not proven on all other recordings.
 """
 
 import json
@@ -34,27 +34,27 @@ from ...recordings.learning import learn as inferred
 from ...recordings.read.library import Entry
 from ...recordings.read.message_json import message_of
 from ...recordings.read.replay import RecordingError, load
-from .. import Exit, Problem, visible
-from ..error_hints import look, pasted
-from ..recordings import FLOW, Place, flows_option, listed
+from .. import CliError, Exit, visible
+from ..error_hints import ls_command, shell_line
+from ..recordings import FLOW, Place, flows_option, list_recordings
 
 SHOWN = 300
-"""Characters of a text that stays."""
+"""Characters that are printed of a text without calls."""
 
-MOST = 64
-"""Recordings with suspects that are learnt from."""
+MAX_FLOWS = 64
+"""Bound of the recordings with suspects that are used."""
 
 
 @click.command()
 @click.argument("given", nargs=-1, metavar="[FLOW|FILE.sse]...")
-@click.option("--suspect", is_flag=True, help="Learn from all recordings with what looks like a call and was not made one.")
+@click.option("--suspect", is_flag=True, help="Learn from all recordings with text that looks like a call and was not made one.")
 @click.option("--request", "requests", multiple=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
-              help="Of a FILE.sse: the request with the tools; one for each, or one for all.")  # fmt: skip
-@click.option("--from", "api", default="chat", metavar="API", help=f"What a FILE.sse speaks: {', '.join(APIS)} (default: chat).")
-@click.option("--name", default="learnt", metavar="NAME", help="What the dialect is called.")
-@click.option("--toml", "out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.toml", help="Put the table there.")
-@click.option("--write", is_flag=True, help="Put the table into the user's config without asking.")
-@click.option("--promote", "case", default="", metavar="CASE", help="Make a fixture of the first recording as well.")
+              help="The request with the tools of a FILE.sse; one for each, or one for all.")  # fmt: skip
+@click.option("--from", "api", default="chat", metavar="API", help=f"The API of FILE.sse: {', '.join(APIS)} (default: chat).")
+@click.option("--name", default="learnt", metavar="NAME", help="The name of the dialect.")
+@click.option("--toml", "out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.toml", help="Add the table to it.")
+@click.option("--write", is_flag=True, help="Add the table to the user's config without asking.")
+@click.option("--promote", "case", default="", metavar="CASE", help="Make a fixture of the first recording, too.")
 @flows_option("root")
 @click.pass_context
 def learn(
@@ -69,7 +69,7 @@ def learn(
     case: str,
     root: Place,
 ) -> None:
-    """Learn how a model writes its calls, from recordings of calls that nobody made.
+    """Learn how a model writes its calls, from recordings of calls that were left in the text.
 
     \b
     Examples:
@@ -77,24 +77,24 @@ def learn(
       toolmend learn --suspect --write
       toolmend learn a.sse b.sse --request request.json --toml toolmend.toml
 
-    The names and schemas of the offered tools show where calls stand; what stands around them becomes a [[dialect]] table. It is
-    shown with the calls that come of it, and proven: all other recordings and a set of texts about tools come out as before.
-    Nothing leaves this machine. Exit code 1: nothing can be inferred, or only what is ambiguous.
+    The names and schemas of the offered tools show where the calls are; the text around them becomes a [[dialect]] table. It is
+    printed with the calls that it finds, and proven: all other recordings and a set of texts about tools stay unchanged. Nothing
+    leaves this machine. Exit code 1: nothing can be inferred, or only something ambiguous.
     """
     if api not in OF:
-        raise click.UsageError(f"there is no API {api!r} with tools, write one of: {', '.join(OF)}")
+        raise click.UsageError(f"no such API with tools: {api!r}; choose one of: {', '.join(OF)}")
     if name in DIALECTS:
-        raise click.UsageError(f"{name!r} is a built-in dialect, give another --name")
+        raise click.UsageError(f"{name!r} is a built-in dialect: choose another --name")
     files = [Path(word) for word in given if Path(word).is_file()]
     flows = [FLOW.convert(word, None, ctx) for word in given if not Path(word).is_file()]
     if suspect:
         named = {flow.folder for flow in flows}
-        flows += [one for one in listed(root)[:1000] if one.suspects and one.folder not in named][:MOST]
+        flows += [one for one in list_recordings(root)[:1000] if one.suspects and one.folder not in named][:MAX_FLOWS]
     if not (files or flows):
-        raise Problem("there is nothing to learn from", try_="toolmend flows --suspect", code=Exit.FINDINGS)
+        raise CliError("no recording or file to learn from", try_="toolmend flows --suspect", code=Exit.FINDINGS)
     if files and not requests:
-        wrong = "a stream alone does not show the tools: give --request FILE.json"
-        raise Problem(wrong, try_="toolmend learn --help", code=Exit.USAGE)
+        wrong = "a stream does not contain the tools: add --request FILE.json"
+        raise CliError(wrong, try_="toolmend learn --help", code=Exit.USAGE)
     samples = [_of_file(path, requests[min(number, len(requests) - 1)], api) for number, path in enumerate(files)]
     samples += [_of_flow(flow) for flow in flows]
     try:
@@ -102,7 +102,7 @@ def learn(
         (dialect,) = dialects("learnt", "", [fields])
     except NothingLearnt as error:
         hint = "toolmend dialects hermes --toml  (and write one by hand)"
-        raise Problem(f"nothing is learnt: {error}", try_=hint, code=Exit.FINDINGS) from None
+        raise CliError(f"nothing was learnt: {error}", try_=hint, code=Exit.FINDINGS) from None
     except SettingsError as error:
         raise click.UsageError(f"--name: {error}") from None
     click.echo(to_toml(fields), nl=False)
@@ -117,7 +117,9 @@ def _of_file(path: Path, request: Path, api: str) -> Sample:
     try:
         body, asked = path.read_bytes(), json.loads(request.read_bytes())
     except (OSError, ValueError) as error:
-        raise Problem(f"{on_one_line(path)} and its request cannot be read: {error}", try_=look(path), code=Exit.USAGE) from None
+        raise CliError(
+            f"{on_one_line(path)} and its request cannot be read: {error}", try_=ls_command(path), code=Exit.USAGE
+        ) from None
     return _sample(body, asked, api, stream=not body.lstrip().startswith(b"{"))
 
 
@@ -125,7 +127,7 @@ def _of_flow(flow: Entry) -> Sample:
     try:
         recording = load(flow.folder)
     except RecordingError as error:
-        raise Problem(f"this recording cannot be read: {error}", try_="toolmend flows") from None
+        raise CliError(f"this recording cannot be read: {error}", try_="toolmend flows") from None
     api = flow.client_api if flow.client_api in OF else "chat"
     tools = OF[api](recording.request or {})
     return _chosen(_message(b"".join(recording.chunks), flow.api, stream=recording.stream), tools)
@@ -140,13 +142,13 @@ def _message(body: bytes, api: str, *, stream: bool) -> dict[str, Any]:
 
 
 def _chosen(message: dict[str, Any], tools: Tools) -> Sample:
-    """The text, or the reasoning where that alone holds a call."""
+    """Returns a sample of the text, or of the reasoning if only that has a call."""
     text, reasoning = str(message["text"]), str(message["reasoning"])
     return Sample(reasoning if reasoning and not find_suspects(text, tools) and find_suspects(reasoning, tools) else text, tools)
 
 
 def _show(dialect: OwnDialect, samples: Sequence[Sample]) -> None:
-    """The calls that come out, and the text that stays."""
+    """Prints the calls that the dialect finds, and the text that stays."""
     for number, sample in enumerate(samples, 1):
         calls, stays = played(dialect, sample.text, sample.tools)
         for called, arguments in calls:
@@ -156,9 +158,9 @@ def _show(dialect: OwnDialect, samples: Sequence[Sample]) -> None:
 
 
 def _prove(dialect: OwnDialect, samples: Sequence[Sample], root: Place, learnt: set[Path]) -> None:
-    """All other recordings come out as before, but for those that hold suspects. Raises Problem."""
+    """Checks that all other recordings stay unchanged, except those with suspects. Raises CliError."""
     others = mended = 0
-    for one in listed(root) if isinstance(root, Path) else ():
+    for one in list_recordings(root) if isinstance(root, Path) else ():
         if one.folder in learnt or one.state == "unreadable" or one.client_api not in OF:
             continue
         try:
@@ -174,20 +176,20 @@ def _prove(dialect: OwnDialect, samples: Sequence[Sample], root: Place, learnt: 
         others += 1
         mended += bool(called)
         if called and not one.suspects:
-            wrong = f"it would make a call of {called[0][0]} in {one.name}, where nothing is suspected"
-            raise Problem(f"nothing is learnt: {wrong}", try_=pasted("toolmend", "show", one.name), code=Exit.FINDINGS)
+            wrong = f"the dialect would find a call of {called[0][0]} in {one.name}, which has no suspects"
+            raise CliError(f"nothing was learnt: {wrong}", try_=shell_line("toolmend", "show", one.name), code=Exit.FINDINGS)
     harmless = sum(len(texts(sample.tools)) for sample in samples)
     more = f", and {mended} with suspects would be mended, too" if mended else ""
-    click.echo(f"# {others - mended} other recordings and {harmless} texts about tools come out as before{more}")
+    click.echo(f"# {others - mended} other recordings and {harmless} texts about tools stay unchanged{more}")
 
 
 def _put(fields: dict[str, Any], out: Path | None, *, write: bool) -> None:
-    """Puts the table into a file, if that is wanted."""
+    """Adds the table to a file, if the user wants that."""
     path = out or user_file()
     if path is None:
         return
     asks = not (out or write)
-    if asks and not (sys.stdin.isatty() and click.confirm(f"Put it into {on_one_line(path)}?", err=True)):
+    if asks and not (sys.stdin.isatty() and click.confirm(f"Add it to {on_one_line(path)}?", err=True)):
         return
     try:
         if out is None:
@@ -202,17 +204,20 @@ def _put(fields: dict[str, Any], out: Path | None, *, write: bool) -> None:
         if not before:
             path.chmod(0o600)
     except SettingsError as error:
-        where = f"{on_one_line(path)} would not be right any more"
-        raise Problem(f"{where}: {visible(str(error))}", try_="give it another --name", code=Exit.CONFIGURATION) from None
+        where = f"{on_one_line(path)} would become invalid"
+        raise CliError(f"{where}: {visible(str(error))}", try_="choose another --name", code=Exit.CONFIGURATION) from None
     except OSError as error:
-        raise Problem(f"{on_one_line(path)} cannot be written: {error.strerror or error}", try_=look(path.parent)) from None
-    click.echo(f"put into {on_one_line(path)}", err=True)
+        raise CliError(
+            f"{on_one_line(path)} cannot be written: {error.strerror or error}", try_=ls_command(path.parent)
+        ) from None
+    click.echo(f"added to {on_one_line(path)}", err=True)
 
 
 def _promote(dialect: OwnDialect, flows: Sequence[Entry], case: str) -> None:
-    """A fixture of the first recording, which is played with the dialect."""
+    """Makes a fixture of the first recording, replayed with the dialect."""
     if not flows:
-        raise Problem("a stream alone is no recording, and becomes no fixture", try_="toolmend flows --suspect", code=Exit.USAGE)
+        wrong = "a stream is not a recording, so it cannot become a fixture"
+        raise CliError(wrong, try_="toolmend flows --suspect", code=Exit.USAGE)
     flow = flows[0]
     try:
         folder = fixture.home() / fixture.place(case, flow.provider)
@@ -224,12 +229,12 @@ def _promote(dialect: OwnDialect, flows: Sequence[Entry], case: str) -> None:
             (copy / "meta.json").write_text(json.dumps(meta))
             promotion = prepare(copy, os.environ)
         if promotion.findings:
-            wrong = f"no fixture, since this looks like a secret: {promotion.findings[0]}"
-            raise Problem(wrong, try_="toolmend promote --help", code=Exit.FINDINGS)
+            wrong = f"the fixture was not written: this looks like a secret: {promotion.findings[0]}"
+            raise CliError(wrong, try_="toolmend promote --help", code=Exit.FINDINGS)
         put(promotion, folder)
     except (RecordingError, ValueError) as error:
-        raise Problem(f"this is no fixture: {error}", try_="toolmend promote --help", code=Exit.USAGE) from None
+        raise CliError(f"the fixture is not valid: {error}", try_="toolmend promote --help", code=Exit.USAGE) from None
     except OSError as error:
-        raise Problem(f"no fixture can be written: {error.strerror or error}", try_="toolmend promote --help") from None
+        raise CliError(f"the fixture cannot be written: {error.strerror or error}", try_="toolmend promote --help") from None
     result = check(folder)
     click.echo(f"{on_one_line(folder)}: {'it passes' if result.passed else result.problem}", err=True)

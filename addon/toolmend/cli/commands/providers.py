@@ -1,7 +1,4 @@
-"""`toolmend providers`: which profile applies to a model, why, and what is looked for with it.
-
-Rule of this file: it asks what the pipeline asks, and says it; nothing is decided here.
-"""
+"""`toolmend providers`: shows a model's profile, why it applies, and which dialects are searched for with it."""
 
 import json
 from collections.abc import Sequence
@@ -23,24 +20,24 @@ from ...providers.routes import APIS
 from ...proxy.learnt_refusals import RefusalScope, remembered
 from ...requests.request_limits import SETTABLE, Quirks, known
 from .. import visible
-from ..error_hints import misset
+from ..error_hints import settings_error
 from ..tables import print_rows
 
 FORMAT = 1
-"""The version of what `--json` says."""
+"""The version of the `--json` output."""
 
 
 @click.command()
 @click.argument("model", default="")
-@click.option("--host", default="", metavar="HOST", help="Where it is served: openrouter.ai, localhost:11434.")
-@click.option("--api", default="", metavar="API", help=f"What it speaks: {', '.join(APIS)} (default: the host's first).")
-@click.option("--config", default="", metavar="FILE.toml", help="Settings of this file, instead of those that are found.")
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.option("--host", default="", metavar="HOST", help="The model's host: openrouter.ai, localhost:11434.")
+@click.option("--api", default="", metavar="API", help=f"The host's API: {', '.join(APIS)} (default: its first).")
+@click.option("--config", default="", metavar="FILE.toml", help="Settings of this file instead of the default files.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def providers(model: str, host: str, api: str, config: str, as_json: bool) -> None:
-    """Show which provider profile a model gets, which dialects are looked for, and what requests to it may have.
+    """Show a model's provider profile, which dialects are searched for, and what requests to it may contain.
 
-    Without a model and a host, all profiles. Each fact about requests has its source: a built-in line, the data set, a line kept
-    by hand, what a refusal taught, or a [[provider]] table of yours, where `takes = { … }` overrides it.
+    Without a model and a host, lists all profiles. Each fact about requests has its source: a built-in line, the data set, a line
+    maintained by hand, an earlier refusal, or a [[provider]] table of yours, where `takes = { … }` overrides it.
 
     \b
     Examples:
@@ -51,22 +48,22 @@ def providers(model: str, host: str, api: str, config: str, as_json: bool) -> No
     try:
         settings = load({"config": config, "flows": "off"})
     except SettingsError as error:
-        raise misset(error, config) from None
+        raise settings_error(error, config) from None
     if api not in ("", *APIS):
-        raise click.UsageError(f"there is no API {api!r}, write one of: {', '.join(APIS)}")
+        raise click.UsageError(f"no such API: {api!r}; choose one of: {', '.join(APIS)}")
     if model or host:
         found = find(model, host, settings.providers)
-        facts = _facts(api or _spoken(host), model, host, settings)
+        facts = _facts(api or _first_api(host), model, host, settings)
         if as_json:
-            said = {name: {"value": given, "from": source} for name, (given, source) in facts.items()}
-            click.echo(json.dumps({**_answer(found, model, host, settings), "facts": said}, indent=2))
+            summary = {name: {"value": given, "from": source} for name, (given, source) in facts.items()}
+            click.echo(json.dumps({**_answer(found, model, host, settings), "facts": summary}, indent=2))
         else:
             for key, line in _lines(found, settings):
                 click.echo(f"{key:<10} {visible(line)}")
             if facts:
                 click.echo(f"requests   the table of models is {about()['source']}, of {about()['date']}")
             for name, (given, source) in facts.items():
-                click.echo(f"  {name} = {visible(_spelled(given))}    ({visible(source)})")
+                click.echo(f"  {name} = {visible(_text(given))}    ({visible(source)})")
         return
     rows = [row for part in table(settings.providers) for row in part]
     if as_json:
@@ -75,13 +72,13 @@ def providers(model: str, host: str, api: str, config: str, as_json: bool) -> No
         _print(rows)
 
 
-def _spoken(host: str) -> str:
-    """The API that a host speaks, the first of those that it does."""
+def _first_api(host: str) -> str:
+    """Returns the first API that a host speaks."""
     return next((api for api, _ in paths(host) if api in APIS), "chat")
 
 
 def _facts(api: str, model: str, host: str, settings: Settings) -> dict[str, tuple[Any, str]]:
-    """What is known of requests to a model at a host, and where each fact is from; what is so everywhere is left out."""
+    """Returns the facts about requests to a model at a host, with their sources, except those with the default value."""
     found = {name: (given, layer.source) for layer in known(api, host, model) for name, given in layer.facts.items()}
     key = RefusalScope(host, api, model.lower())
     for entry in remembered().entries(key):
@@ -93,12 +90,12 @@ def _facts(api: str, model: str, host: str, settings: Settings) -> dict[str, tup
     return {name: found[name] for name in SETTABLE if name in found and found[name][0] != getattr(usual, name)}
 
 
-def _spelled(given: Any) -> str:
+def _text(given: Any) -> str:
     return " ".join(given) or "none" if isinstance(given, tuple) else json.dumps(given)
 
 
 def built_in(names: tuple[str, ...] | None) -> list[str] | None:
-    """Those that are not the user's own."""
+    """Returns the names of built-in dialects."""
     return None if names is None else [name for name in names if name in DIALECTS]
 
 
@@ -128,16 +125,16 @@ def _lines(found: FoundProfile, settings: Settings) -> list[tuple[str, str]]:
     profile = found.profile
     dialects = armed(built_in(settings.dialects), profile, known=not settings.strangers)
     strangers = [dialect.name for dialect in dialects if isinstance(dialect, StrictDialect)]
-    listed = [dialect for dialect in dialects if dialect.name in profile.dialects or dialect in STRICT]
-    own = ", ".join(dialect.name for dialect in listed)
+    explicit = [dialect for dialect in dialects if dialect.name in profile.dialects or dialect in STRICT]
+    own = ", ".join(dialect.name for dialect in explicit)
     own_names = [dialect.name for dialect in own_of(settings.own, settings.dialects)]
-    others = len(dialects) - len(listed) - len(strangers)
+    others = len(dialects) - len(explicit) - len(strangers)
     if settings.dialects is not None:
         looked = ", ".join(settings.dialects) or "none"
-        looked += ": the settings say so"
+        looked += ": by the settings"
     else:
         looked = f"{own}, and {others}" if own else f"the {others}"
-        looked += " that cannot be mistaken, as for every model"
+        looked += " that are unambiguous, as for every model"
     tags = "is reasoning" if profile.think_tags else "is left in the text"
     if profile.think_unopened:
         tags += f", and the text {'begins' if profile.think_always else 'may begin'} inside it"
@@ -155,7 +152,7 @@ def _lines(found: FoundProfile, settings: Settings) -> list[tuple[str, str]]:
 
 
 def _print(rows: Sequence[Profile]) -> None:
-    """All profiles."""
+    """Prints all profiles."""
     head = ("profile", "models", "hosts", "dialects", "reasoning", "<think>")
     lines = [
         (

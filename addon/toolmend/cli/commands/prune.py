@@ -1,7 +1,4 @@
-"""`toolmend prune`: retention by hand; `toolmend pin`: what it leaves alone.
-
-Rule of this file: what goes is decided as the addon decides it, and never a question here.
-"""
+"""`toolmend prune`: applies the retention limits once, by the addon's own rules; `toolmend pin`: exempts a recording."""
 
 import json
 import os
@@ -18,31 +15,31 @@ from ...config.retention import DEFAULT, Keep, Stored, expired, parse
 from ...config.store_url import StoreUrl
 from ...recordings.read.library import PINNED, Entry
 from ...recordings.write.pruning import remove, stored
-from .. import Exit, Problem, visible
-from ..error_hints import look, misset
-from ..recordings import FLOW, Place, configured, flows_option, refused
+from .. import CliError, Exit, visible
+from ..error_hints import ls_command, settings_error
+from ..recordings import FLOW, Place, flows_option, has_settings_file, require_folder
 
 VARIABLE = "TOOLMEND_KEEP"
 
 FORMAT = 1
-"""The version of what `--json` says."""
+"""The version of the `--json` output."""
 
 
 @click.command()
-@click.option("--dry-run", "-n", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", "-n", is_flag=True, help="Only show what would be removed.")
 @click.option(
     "--keep",
     default="",
     metavar="LIMITS",
-    help="As toolmend_keep: a size, an age, or both; by default what the settings say: TOOLMEND_KEEP, a file, 500MB 14d.",
+    help="As toolmend_keep: a size, an age, or both. Default: TOOLMEND_KEEP, a settings file, or 500MB 14d.",
 )
-@click.option("--json", "as_json", is_flag=True, help="What goes as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="What is removed as JSON.")
 @flows_option("root")
 def prune(dry_run: bool, keep: str, as_json: bool, root: Place) -> None:
-    """Remove the recordings that are too old, and the oldest of those that are too much.
+    """Remove recordings that are too old, and the oldest of those that are too large in total.
 
-    The addon does the same by itself while it records. Only what it has recorded is looked at: fixtures stay, and
-    so do recordings that are pinned or still open.
+    The addon does the same while it records. Only its own recordings are considered: fixtures are kept, and so are recordings
+    that are pinned or in progress.
 
     \b
     Examples:
@@ -50,15 +47,17 @@ def prune(dry_run: bool, keep: str, as_json: bool, root: Place) -> None:
       toolmend prune --keep 7d
       toolmend prune --keep '200MB 30d'
     """
-    root = refused(root, "pruned", f"a lifecycle rule of the bucket, which also goes on when nothing is recorded{_example(root)}")
+    root = require_folder(
+        root, "pruned", f"a lifecycle rule of the bucket, which also applies when nothing is recorded{_example(root)}"
+    )
     try:
         limits = _limits(keep)
     except SettingsError as error:
-        raise misset(error) from None
+        raise settings_error(error) from None
     try:
         found = stored(root)
     except OSError as error:
-        raise Problem(f"{on_one_line(root)} cannot be read: {error.strerror or error}", try_=look(root)) from None
+        raise CliError(f"{on_one_line(root)} cannot be read: {error.strerror or error}", try_=ls_command(root)) from None
     gone = expired(found, limits, datetime.now(UTC))
     failed = [] if dry_run else _remove(gone)
     if as_json:
@@ -66,17 +65,17 @@ def prune(dry_run: bool, keep: str, as_json: bool, root: Place) -> None:
     else:
         for one in gone:
             click.echo(on_one_line(one.folder))
-        click.echo(_words(found, gone, dry_run), err=True)
+        click.echo(_summary(found, gone, dry_run), err=True)
     if failed:
-        raise Problem(f"{len(failed)} could not be removed, the first is {failed[0]}", try_="look at who owns them")
+        raise CliError(f"{len(failed)} could not be removed, the first is {failed[0]}", try_="check their owner")
 
 
 @click.command()
 @click.argument("flow", type=FLOW)
-@click.option("--unpin", is_flag=True, help="It may go again.")
+@click.option("--unpin", is_flag=True, help="Let it be removed again.")
 @flows_option()
 def pin(flow: Entry, unpin: bool) -> None:
-    """Keep a recording, however old or large it is.
+    """Keep a recording, regardless of age and size.
 
     \b
     Examples:
@@ -85,22 +84,22 @@ def pin(flow: Entry, unpin: bool) -> None:
     """
     if flow.url:
         hint = shlex.join(["toolmend", "promote", flow.url, "my-case"])
-        raise Problem(f"{flow.url} lies in a store, where nothing of toolmend's removes it", try_=hint, code=Exit.USAGE)
+        raise CliError(f"{flow.url} is in a store, where toolmend removes nothing", try_=hint, code=Exit.USAGE)
     file = flow.folder / PINNED
     try:
         if unpin:
             file.unlink(missing_ok=True)
         else:
-            with suppress(FileExistsError):  # whatever stands there, be it a link
+            with suppress(FileExistsError):  # of any kind, even a link
                 file.touch(0o600, exist_ok=False)
     except OSError as error:
         wrong = f"{file} cannot be {'removed' if unpin else 'written'}: {error.strerror or error}"
-        raise Problem(wrong, try_=look(file.parent)) from None
-    click.echo(f"{visible(flow.name)} {'may go when its time comes' if unpin else 'stays'}", err=True)
+        raise CliError(wrong, try_=ls_command(file.parent)) from None
+    click.echo(f"{visible(flow.name)} {'can be removed again' if unpin else 'is kept'}", err=True)
 
 
 def _example(place: Place) -> str:
-    """The command for it, where one is known."""
+    """Returns the command for a lifecycle rule, if it is known."""
     if not isinstance(place, StoreUrl) or place.protocol != "s3":
         return ""
     bucket = place.url.partition("://")[2].partition("/")[0]
@@ -112,16 +111,16 @@ def _limits(keep: str) -> Keep:
         return parse("--keep", keep)
     if text := os.environ.get(VARIABLE, "").strip():
         return parse(VARIABLE, text)
-    if not configured():
+    if not has_settings_file():
         return DEFAULT
-    from ...config.precedence import everywhere  # noqa: PLC0415  a tenth of a second
+    from ...config.precedence import everywhere  # noqa: PLC0415  takes 0.1 s
 
-    said = everywhere({}).given["keep"]
-    return parse(said.where, said.text)
+    setting = everywhere({}).given["keep"]
+    return parse(setting.where, setting.text)
 
 
 def _remove(gone: list[Stored]) -> list[str]:
-    """Removes them; what could not be, in words."""
+    """Removes recordings; returns a message for each that could not be removed."""
     failed = []
     for one in gone:
         try:
@@ -138,8 +137,8 @@ def _document(root: Path, found: list[Stored], gone: list[Stored], dry_run: bool
     return {"format": FORMAT, "folder": str(root), "dry_run": dry_run, "staying": len(found) - len(gone), "going": recordings}
 
 
-def _words(found: list[Stored], gone: list[Stored], dry_run: bool) -> str:
+def _summary(found: list[Stored], gone: list[Stored], dry_run: bool) -> str:
     held = sum(one.held for one in found)
     freed = sum(one.size for one in gone) / 10**6
-    kept = f"{len(found) - len(gone)} stay" + (f", {held} of them pinned or open" if held else "")
-    return f"{len(gone)} {'would go' if dry_run else 'went'} ({freed:.1f} MB), {kept}"
+    kept = f"{len(found) - len(gone)} are kept" + (f", {held} of them pinned or in progress" if held else "")
+    return f"{len(gone)} {'would be removed' if dry_run else 'removed'} ({freed:.1f} MB), {kept}"

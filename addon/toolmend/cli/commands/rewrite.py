@@ -1,7 +1,4 @@
-"""`toolmend rewrite`: a kept stream through the same pipeline that the addon uses.
-
-Rule of this file: it opens files and cuts chunks; what happens to the bytes is the pipeline's business alone.
-"""
+"""`toolmend rewrite`: runs a stream from a file through the same pipeline as the addon."""
 
 import base64
 import json
@@ -24,17 +21,17 @@ from ...pipeline.pipeline import Pipeline
 from ...pipeline.suspects import Suspect, in_messages
 from ...recordings.read.message_json import MAX_KEPT
 from ...requests import RequestError
-from .. import Exit, Problem
-from ..error_hints import misset
+from .. import CliError, Exit
+from ..error_hints import settings_error
 
 _PREFIX = "toolmend_"
-_WORDS = {list: "list", str: "text", dict: "object"}
-_KINDS = {"chunks": list, "chunks_b64": list, "from": str, "to": str, "request": dict, "set": dict}
-"""What a line of `--jsonl` says, and of which type that is."""
+_TYPE_NAMES = {list: "list", str: "text", dict: "object"}
+_FIELD_TYPES = {"chunks": list, "chunks_b64": list, "from": str, "to": str, "request": dict, "set": dict}
+"""The fields of a `--jsonl` line, and their types."""
 
 
 def cut(body: bytes, how: str) -> Iterator[bytes]:
-    """The body in chunks: `whole`, `byte`, a size N in bytes, or `random:SEED`. Raises ValueError for anything else."""
+    """Yields the body in chunks: `whole`, `byte`, a size N in bytes, or `random:SEED`. Raises ValueError for anything else."""
     kind, _, seed = how.partition(":")
     if kind == "random":
         dice = random.Random(int(seed or 0))
@@ -52,7 +49,7 @@ def cut(body: bytes, how: str) -> Iterator[bytes]:
 
 
 def run(pipeline: Pipeline, chunks: Sequence[bytes]) -> Iterator[bytes]:
-    """The client's bytes for a response's chunks. A body that is one JSON object is a whole message."""
+    """Yields the client's bytes for a response's chunks. A body that is one JSON object is a whole message."""
     body = b"".join(chunks)
     if body.removeprefix(BOM).lstrip()[:1] == b"{" and json_text.is_json(body):
         yield pipeline.message(body)
@@ -65,14 +62,26 @@ def run(pipeline: Pipeline, chunks: Sequence[bytes]) -> Iterator[bytes]:
 def make(
     request: Mapping[str, Any] | None, source: str | None, target: str | None, options: Mapping[str, str], body: bytes
 ) -> Pipeline:
-    """A pipeline by the words of the command line, for a body. Raises SettingsError, RequestError."""
+    """Builds the pipeline for a body from the arguments of the command line.
+
+    Args:
+        request: The client's request, if there is one.
+        source: The upstream's API; None: as `target`.
+        target: The client's API; None: as `source`.
+        options: `toolmend_*` options.
+        body: The response, from which generated ids are derived.
+
+    Raises:
+        SettingsError: An option or API is wrong.
+        RequestError: The request cannot be translated.
+    """
     source = source or target or "chat"
     target = target or source
     for api in (source, target):
         if api not in APIS:
-            raise SettingsError(f"there is no API {api!r}{suggestion(api, APIS) or ','} write one of: {', '.join(APIS)}")
+            raise SettingsError(f"no such API: {api!r}{suggestion(api, APIS) or ','} choose one of: {', '.join(APIS)}")
         if source != target and not APIS[api].writer:
-            raise SettingsError(f"{api} is mended in itself, and not translated: --from and --to are to be the same")
+            raise SettingsError(f"{api} is mended, but not translated: --from and --to must be the same")
     settings = _settings(options)
     kind = DryRunPipeline if settings.mode == "observe" and source == target else Pipeline
     return kind(request, source=source, target=target, settings=settings, new_id=ids_for(body))
@@ -83,7 +92,7 @@ def _settings(options: Mapping[str, str]) -> Settings:
     for name in values:
         if name not in OPTIONS:
             known = ", ".join(_PREFIX + option for option in OPTIONS)
-            raise SettingsError(f"there is no option {_PREFIX}{name}{suggestion(name, OPTIONS) or ','} write one of: {known}")
+            raise SettingsError(f"no such option: {_PREFIX}{name}{suggestion(name, OPTIONS) or ','} choose one of: {known}")
     return load(values)
 
 
@@ -92,18 +101,18 @@ def _options(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise click.UsageError(f"--set takes NAME=VALUE, not {pair!r}")
+            raise click.UsageError(f"--set needs NAME=VALUE, not {pair!r}")
         options[name] = value
     return options
 
 
 def _line(line: bytes, given: Mapping[str, Any]) -> bytes:
-    """One answer of `--jsonl`. `given`: what is meant where a line does not say."""
+    """Returns one answer of `--jsonl`. `given`: the defaults for fields that a line does not have."""
     answer: dict[str, Any] = {"id": None, "output": "", "rules": [], "suspects": [], "error": None}
     try:
-        told = json.loads(line)
-        answer["id"] = told["id"] if isinstance(told, dict) and "id" in told else None
-        task = _checked(told, given)
+        fields = json.loads(line)
+        answer["id"] = fields["id"] if isinstance(fields, dict) and "id" in fields else None
+        task = _checked(fields, given)
         if "chunks_b64" in task:
             chunks = [base64.b64decode(chunk, validate=True) for chunk in task["chunks_b64"]]
         else:
@@ -114,16 +123,16 @@ def _line(line: bytes, given: Mapping[str, Any]) -> bytes:
         answer["rules"] = pipeline.rules
         answer["suspects"] = [{"name": one.name, "why": one.why} for one in _suspects(pipeline, output)]
         answer["error"] = pipeline.error
-    except Exception as error:  # whatever a line holds, the next one is answered too
+    except Exception as error:  # a bad line does not end the command
         answer["error"] = f"{type(error).__name__}: {error}"
     try:
         return json.dumps(answer, allow_nan=False).encode()
-    except ValueError:  # an id that no float can hold
+    except ValueError:  # an id that is too large for a float
         return json_text.dumps(answer).encode()
 
 
 def _suspects(pipeline: Pipeline, output: bytes) -> list[Suspect]:
-    """What the client got that looks like a call."""
+    """Returns what in the output looks like a call."""
     if not pipeline.sought.tools.schemas:
         return []
     answer = Answer(MAX_KEPT)
@@ -132,22 +141,22 @@ def _suspects(pipeline: Pipeline, output: bytes) -> list[Suspect]:
     return in_messages(answer.known(), pipeline.sought)
 
 
-def _checked(told: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a line says, and what is `given` beside it. Raises TypeError."""
-    if not isinstance(told, dict):
-        raise TypeError("a line is a JSON object")
-    task = {**given, **{name: value for name, value in told.items() if value is not None}}
-    for name, kind in _KINDS.items():
+def _checked(fields: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a line's fields with the defaults in `given`. Raises TypeError."""
+    if not isinstance(fields, dict):
+        raise TypeError("a line must be a JSON object")
+    task = {**given, **{name: value for name, value in fields.items() if value is not None}}
+    for name, kind in _FIELD_TYPES.items():
         if name in task and not isinstance(task[name], kind):
-            raise TypeError(f'"{name}" is no {_WORDS[kind]}')
+            raise TypeError(f'"{name}" must be a {_TYPE_NAMES[kind]}')
     if not task.keys() & {"chunks", "chunks_b64"}:
-        raise TypeError('a line has "chunks" or "chunks_b64"')
+        raise TypeError('a line must have "chunks" or "chunks_b64"')
     options = {**given["set"], **task["set"]}
     return {**task, "set": {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}}
 
 
 def _bytes(texts: Sequence[str]) -> Iterator[bytes]:
-    """The bytes of texts, also of such as `output` gave for bytes that are no UTF-8. A pair that was cut in two is one."""
+    """Yields the bytes of texts, including those that `output` has for invalid UTF-8. A split surrogate pair is joined."""
     half = ""
     for text in texts:
         whole = half + text
@@ -168,9 +177,9 @@ def _encoded(text: str) -> bytes:
 @click.command()
 @click.argument("file", type=click.File("rb"), default="-", metavar="[FILE.sse|-]")
 @click.option("--request", type=click.File("rb"), metavar="FILE.json", help="The client's request: the tools it offers.")
-@click.option("--from", "source", metavar="API", help=f"What the upstream speaks: {', '.join(APIS)} (default: chat).")
-@click.option("--to", "target", metavar="API", help="What the client speaks (default: the same).")
-@click.option("--chunks", default="whole", metavar="whole|byte|N|random:SEED", help="How the stream is cut on its way in.")
+@click.option("--from", "source", metavar="API", help=f"The upstream's API: {', '.join(APIS)} (default: chat).")
+@click.option("--to", "target", metavar="API", help="The client's API (default: the same).")
+@click.option("--chunks", default="whole", metavar="whole|byte|N|random:SEED", help="How the input is cut into chunks.")
 @click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="An option of the addon; may be repeated.")
 @click.option("--jsonl", is_flag=True, help="Many streams: a JSON object per line in, one per line out.")
 def rewrite(
@@ -182,9 +191,9 @@ def rewrite(
     pairs: tuple[str, ...],
     jsonl: bool,
 ) -> None:
-    """Mend a stream that was kept in a file, as the addon would on the wire.
+    """Mend a stream from a file, as the addon would in the proxy.
 
-    Without --request it is taken that tools were offered, and that a call may name any.
+    Without --request, tools are assumed to be offered, and a call may have any name.
 
     \b
     Examples:
@@ -195,12 +204,12 @@ def rewrite(
     With --jsonl a line in is {"id", "request", "from", "to", "chunks": [text ...] or "chunks_b64": [base64 ...], "set": {...}},
     and a line out {"id", "output": text, "rules": [names of the rules that fired], "suspects": [{"name", "why"}],
     "error": null or text}. A suspect looks like a call of a tool, and was not made one.
-    What a line does not say is as --request, --from, --to and --set have it.
+    Fields that a line does not have default to --request, --from, --to and --set.
     """
     out = sys.stdout.buffer
     if jsonl:
         if chunks != "whole":
-            raise click.UsageError("with --jsonl each line has its own chunks: leave --chunks out")
+            raise click.UsageError("with --jsonl each line has its own chunks: omit --chunks")
         given: dict[str, Any] = {"from": source, "to": target, "request": _read_request(request), "set": _options(pairs)}
         given = {name: value for name, value in given.items() if value is not None}
         for line in file:
@@ -213,16 +222,16 @@ def rewrite(
         pieces = list(cut(body, chunks))
         pipeline = make(_read_request(request), source, target, _options(pairs), body)
     except SettingsError as error:
-        raise misset(error) from None
+        raise settings_error(error) from None
     except RequestError as error:
         same = "give --from and --to the same API"
-        raise Problem(f"the upstream cannot be asked this: {error}", try_=same, code=Exit.USAGE) from None
+        raise CliError(f"the request cannot be translated for the upstream: {error}", try_=same, code=Exit.USAGE) from None
     except ValueError:
-        raise click.UsageError(f"--chunks takes whole, byte, a number, or random:SEED, not {chunks!r}") from None
+        raise click.UsageError(f"--chunks needs whole, byte, a number, or random:SEED, not {chunks!r}") from None
     for data in run(pipeline, pieces):
         out.write(data)
     if pipeline.error:
-        raise Problem(f"it failed, and passed the rest as it came:\n{pipeline.error}", try_="report it with the stream")
+        raise CliError(f"the mending failed, and the rest passed unchanged:\n{pipeline.error}", try_="report it with the stream")
 
 
 def _read_request(file: BinaryIO | None) -> dict[str, Any] | None:
@@ -231,8 +240,8 @@ def _read_request(file: BinaryIO | None) -> dict[str, Any] | None:
     try:
         request = json.loads(file.read())
     except (ValueError, RecursionError) as error:
-        wrong = f"{file.name} is no JSON that can be read: {error}"
-        raise Problem(wrong, try_="give the body of the client's request", code=Exit.USAGE) from None
+        problem = f"{file.name} cannot be read as JSON: {error}"
+        raise CliError(problem, try_="give the body of the client's request", code=Exit.USAGE) from None
     if not isinstance(request, dict):
-        raise Problem(f"{file.name} is no JSON object", try_="give the body of the client's request", code=Exit.USAGE)
+        raise CliError(f"{file.name} is not a JSON object", try_="give the body of the client's request", code=Exit.USAGE)
     return request

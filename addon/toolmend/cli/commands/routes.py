@@ -1,7 +1,4 @@
-"""`toolmend routes`: which requests are served by another upstream, and how.
-
-Rule of this file: it asks what the addon asks, and says it; nothing is decided here. A key is told by where it is read.
-"""
+"""`toolmend routes`: shows which requests go to another upstream, and how. Of a key only its source is shown."""
 
 import json
 from datetime import date
@@ -14,34 +11,34 @@ from ...config.settings import SettingsError, load
 from ...providers.model_facts import endings
 from ...providers.routes import Api, Route, match
 from ...proxy.learnt_refusals import remembered
-from .. import Exit, Problem, visible
-from ..error_hints import misset
+from .. import CliError, Exit, visible
+from ..error_hints import settings_error
 from ..tables import print_rows
 
 HEAD = ("from", "model", "to", "APIs", "asks for", "key", "tools")
 
 
 FORMAT = 1
-"""The version of what `--json` says."""
+"""The version of the `--json` output."""
 
 
 @click.command()
 @click.argument("file", default="", metavar="[FILE.toml]")
 @click.argument("url", default="", metavar="[URL]")
-@click.option("--model", default="", metavar="MODEL", help="What the client's request names.")
-@click.option("--check", is_flag=True, help="Say only whether the file is right.")
-@click.option("--learnt", is_flag=True, help="Show what upstreams have refused, and what is changed for it.")
-@click.option("--forget", is_flag=True, help="Forget all of that.")
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.option("--model", default="", metavar="MODEL", help="The model in the client's request.")
+@click.option("--check", is_flag=True, help="Only check the file.")
+@click.option("--learnt", is_flag=True, help="Show what upstreams have refused, and what is changed because of it.")
+@click.option("--forget", is_flag=True, help="Remove all of that.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def routes(file: str, url: str, model: str, check: bool, learnt: bool, forget: bool, as_json: bool) -> None:
-    """Show the routes of a settings' file, or of those that are found; with a URL, the one that takes a request to it.
+    """Show the routes of a settings file, or of the default files; with a URL, the one that takes a request to it.
 
     \b
     Examples:
       toolmend routes --check toolmend.toml
       toolmend routes toolmend.toml https://api.anthropic.com/v1/messages --model claude-sonnet-4-5
-      toolmend routes https://api.anthropic.com/v1/messages         by the settings that hold here
-      toolmend routes --learnt                                      with the [[provider]] tables that keep it for good
+      toolmend routes https://api.anthropic.com/v1/messages         by the settings that apply here
+      toolmend routes --learnt                                      with the [[provider]] tables that make it permanent
 
     Exit code 1: no route takes the request; 4: the file is wrong.
     """
@@ -53,11 +50,11 @@ def routes(file: str, url: str, model: str, check: bool, learnt: bool, forget: b
     try:
         rows = load({"config": file}).routes
     except SettingsError as error:
-        raise misset(error, file) from None
+        raise settings_error(error, file) from None
     if check:
-        ends = list(endings(rows, date.today()))  # noqa: DTZ011  the day here
-        said = "\n".join([f"{file or 'all'} is right: {_count(len(rows))}", *map(visible, ends)])
-        click.echo(json.dumps({"format": FORMAT, "routes": len(rows), "ending": ends}) if as_json else said)
+        ends = list(endings(rows, date.today()))  # noqa: DTZ011  the local day
+        summary = "\n".join([f"{file or 'all'} is valid: {_count(len(rows))}", *map(visible, ends)])
+        click.echo(json.dumps({"format": FORMAT, "routes": len(rows), "ending": ends}) if as_json else summary)
         return
     if url:
         _print_route(_taken(rows, url, model), url, model, as_json)
@@ -69,7 +66,7 @@ def routes(file: str, url: str, model: str, check: bool, learnt: bool, forget: b
 
 
 def _learnt(as_json: bool, forget: bool) -> None:
-    """What is remembered of refusals, or that it is forgotten."""
+    """Prints what was learnt from refusals, or removes it."""
     known = remembered()
     if forget:
         count = known.forget()
@@ -99,7 +96,8 @@ def _count(number: int) -> str:
 def _taken(rows: tuple[Route, ...], url: str, model: str) -> tuple[Route, Api] | None:
     read = read_url(url)
     if not read:
-        raise Problem(f"{url!r} is no URL", try_="give all of it, as in https://api.anthropic.com/v1/messages", code=Exit.USAGE)
+        hint = "give all of it, as in https://api.anthropic.com/v1/messages"
+        raise CliError(f"{url!r} is not a URL", try_=hint, code=Exit.USAGE)
     origin, parts = read
     return match(rows, origin.scheme, origin.host, origin.port, parts.path, model)
 
@@ -113,8 +111,8 @@ def _print_route(found: tuple[Route, Api] | None, url: str, model: str, as_json:
         for name, value in zip(HEAD, _row(route, client), strict=True):
             click.echo(f"{name:<9} {visible(value)}")
     else:
-        asked = visible(f"{url} with {f'the model {model}' if model else 'no model'}")
-        click.echo(f"no route takes {asked}: it goes where it always went")
+        request_text = visible(f"{url} with {f'the model {model}' if model else 'no model'}")
+        click.echo(f"no route takes {request_text}: it is not rerouted")
     if not found:
         raise click.exceptions.Exit(Exit.FINDINGS)
 

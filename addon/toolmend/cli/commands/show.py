@@ -1,6 +1,6 @@
-"""`toolmend show`: a recording, for reading: at a terminal, as a page, or as JSON.
+"""`toolmend show`: shows a recording at a terminal, as a page, or as JSON.
 
-Rule of this file: document.py says what there is to be seen, terminal_view.py and page/ show it; here they are asked for.
+document.py computes what is shown; terminal_view.py and page/ display it.
 """
 
 import json
@@ -15,40 +15,40 @@ from ...recordings.read.document import document
 from ...recordings.read.library import Entry
 from ...recordings.read.replay import RecordingError, load
 from ...recordings.read.safe_read import read
-from .. import Exit, Problem, visible
-from ..files import put
+from .. import CliError, Exit, visible
+from ..files import write_output
 from ..recordings import FLOW, flows_option
 
 
 @click.command()
 @click.argument("flow", type=FLOW, required=False, metavar="FLOW")
 @click.option(
-    "--html", is_flag=False, flag_value="", metavar="[FILE]", help="Write it as one page instead; `-` is standard output."
+    "--html", is_flag=False, flag_value="", metavar="[FILE]", help="Write one HTML page instead; `-` is standard output."
 )
-@click.option("--all", "whole", is_flag=True, help="Cut nothing: every event, and every text to its end.")
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.option("--all", "whole", is_flag=True, help="Shorten nothing: every event, and every text in full.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @flows_option()
 def show(flow: Entry | None, html: str | None, whole: bool, as_json: bool) -> None:
-    """Show a recording: request, conversation, answer, and event by event what came and what the client got for it.
+    """Show a recording: request, conversation, response, and event by event what came and what the client got.
 
     \b
     Examples:
       toolmend show last
       toolmend show last --all | less -R
-      toolmend show last --html                 writes NAME.html, and tells where
+      toolmend show last --html                 writes NAME.html, and prints its path
       toolmend show last --html page.html
       toolmend show last --json | jq '.events[] | select(.kind == "changed")'
 
-    The page needs no network and no other file. It holds all that was asked and answered, as the recording does: it is
-    readable by you alone, and whom you give it to can read it all.
+    The page needs no network and no other file. Like the recording, it contains the whole conversation: it is readable by you
+    only, and whoever you give it to can read it all.
     """
-    if flow is None:  # `show --html last` takes the word for the FILE
-        raise Problem("which recording is to be shown is not said", try_=_complete(html), code=Exit.USAGE)
+    if flow is None:  # `show --html last` parses the word as FILE
+        raise CliError("no recording is named", try_=_complete(html), code=Exit.USAGE)
     try:
         recording = load(flow.folder)
         shown = document(flow, recording, _forwarded(flow.folder))
     except (RecordingError, OSError) as error:
-        raise Problem(f"this recording cannot be shown: {error}", try_="toolmend flows") from None
+        raise CliError(f"this recording cannot be shown: {error}", try_="toolmend flows") from None
     if as_json:
         click.echo(json.dumps(shown, indent=2))
     elif html is None:
@@ -56,7 +56,7 @@ def show(flow: Entry | None, html: str | None, whole: bool, as_json: bool) -> No
 
         print_view(shown, whole=whole)
     else:
-        from ..views.page import render  # noqa: PLC0415  so is Jinja2
+        from ..views.page import render  # noqa: PLC0415  Jinja2 is slow, too
 
         page = render(shown)
         if html == "-":
@@ -66,12 +66,12 @@ def show(flow: Entry | None, html: str | None, whole: bool, as_json: bool) -> No
 
 
 def _complete(html: str | None) -> str:
-    """A command line that says it."""
+    """Returns a command line that names one."""
     return "toolmend show last" if html is None else shlex.join(["toolmend", "show", html or "last", "--html"])
 
 
 def _forwarded(folder: Path) -> dict[str, Any] | None:
-    """What went to the upstream, where that is another request than the client's."""
+    """Returns the request to the upstream if it differs from the client's, or None."""
     try:
         value = json.loads(read(folder / "upstream_request.json"))
     except FileNotFoundError:
@@ -82,9 +82,9 @@ def _forwarded(folder: Path) -> dict[str, Any] | None:
 
 
 def _written(page: str, wanted: str, name: str) -> Path:
-    """Writes the page, whole or not at all, for the user alone; returns where."""
+    """Writes the page, completely or not at all, readable by the user only; returns its path."""
     path = Path(wanted or ".")
     if path.is_dir():
         path /= f"{name}.html"
-    put(path, lambda file: file.write(page.encode()))  # type: ignore[arg-type]
+    write_output(path, lambda file: file.write(page.encode()))  # type: ignore[arg-type]
     return path

@@ -16,8 +16,8 @@ from ...providers.routes import APIS
 from ...proxy.learnt_refusals import RefusalScope, remembered
 from ...requests import RequestError, Translated
 from ...requests.outgoing import outgoing
-from .. import Exit, Problem, visible
-from ..error_hints import misset
+from .. import CliError, Exit, visible
+from ..error_hints import settings_error
 
 _FIELDS = ("from", "to", "host", "model")
 """What a line of `--jsonl` may contain apart from its id and request; each is a text."""
@@ -50,7 +50,7 @@ def translate(
     try:
         settings = load({"config": config, "flows": "off"})
     except SettingsError as error:
-        raise misset(error, config) from None
+        raise settings_error(error, config) from None
     named = dict(zip(_FIELDS, (client, upstream, host, model), strict=True))
     given = {name: text for name, text in named.items() if text}
     if jsonl:
@@ -63,10 +63,10 @@ def translate(
     try:
         translated = _translated({**given, "request": _read(file)}, settings)
     except SettingsError as error:
-        raise Problem(str(error), try_="toolmend translate --help", code=Exit.USAGE) from None
+        raise CliError(str(error), try_="toolmend translate --help", code=Exit.USAGE) from None
     except RequestError as error:
         wrong = f"the upstream cannot be asked this: {error}"
-        raise Problem(wrong, try_="change the request as the error describes", code=Exit.USAGE) from None
+        raise CliError(wrong, try_="change the request as the error describes", code=Exit.USAGE) from None
     click.echo(json.dumps(translated.request, indent=2))
     _explain(translated)
 
@@ -86,9 +86,9 @@ def _read(file: BinaryIO) -> dict[str, Any]:
     try:
         request = json_text.loads(file.read())
     except (ValueError, RecursionError) as error:
-        raise Problem(f"{file.name} cannot be read as JSON: {error}", try_=right, code=Exit.USAGE) from None
+        raise CliError(f"{file.name} cannot be read as JSON: {error}", try_=right, code=Exit.USAGE) from None
     if not isinstance(request, dict):
-        raise Problem(f"{file.name} holds JSON that is not an object", try_=right, code=Exit.USAGE)
+        raise CliError(f"{file.name} holds JSON that is not an object", try_=right, code=Exit.USAGE)
     return request
 
 
@@ -103,7 +103,7 @@ def _line(line: bytes, given: Mapping[str, str], settings: Settings) -> bytes:
         answer["notes"] = list(translated.notes)
     except RequestError as error:
         answer["error"] = str(error)
-    except Exception as error:  # whatever a line holds, the next one is answered too
+    except Exception as error:  # a bad line does not end the command
         answer["error"] = f"{type(error).__name__}: {error}"
     try:
         return json.dumps(answer, allow_nan=False).encode()
@@ -128,7 +128,7 @@ def _translated(task: Mapping[str, Any], settings: Settings) -> Translated:
     upstream = task.get("to") or client
     for api in (client, upstream):
         if api not in APIS:
-            raise SettingsError(f"there is no API {api!r}{suggestion(api, APIS) or ','} write one of: {', '.join(APIS)}")
+            raise SettingsError(f"no such API: {api!r}{suggestion(api, APIS) or ','} choose one of: {', '.join(APIS)}")
     model, host = task.get("model", ""), task.get("host", "")
     asked = model or task["request"].get("model")
     known = remembered().known_for(RefusalScope(host, upstream, asked.lower() if isinstance(asked, str) else ""))

@@ -1,14 +1,15 @@
-"""The doctor: is this machine set up so that an agent's streams are mended, and what mends it if not?
+"""The doctor: checks whether this machine is set up so that an agent's streams are mended, and how to repair it if not.
 
-    for finding in examine(Machine.here(confdir, trust.here())): finding.check, finding.state, finding.text, finding.try_
+    for finding in examine(Machine.here(confdir, trust.this_system())): finding.check, finding.state, finding.text, finding.try_
 
-    finding.py         what a check is given, and what it finds        agents.py         agents on the PATH
-    installed.py       Python, mitmproxy, the addon                    shell.py          this shell's variables
-    ca.py              the CA, and who trusts it                       interception.py   a probe through the proxies that run
-    configuration.py   the settings                                    self_test.py      the proof: a stream, mended
-    disk.py, port.py   where recordings go; where a proxy listens
+    finding.py         Finding, and Machine, the input of checks   agents.py         agents on the PATH
+    installed.py       Python, mitmproxy, the addon                shell.py          this shell's variables
+    ca.py              the CA, and what trusts it                  interception.py   a probe through the running proxies
+    configuration.py   the settings                                self_test.py      the proof: a stream that is mended
+    disk.py, port.py   the recordings' folder; the proxy's port
 
-Rule of this file: a table. No check depends on another, and one that fails is a finding.
+1. Checks do not depend on each other.
+2. A check that raises becomes a finding.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ from .finding import Check, Finding, Machine, warning
 __all__ = ["CHECKS", "Finding", "Machine", "examine"]
 
 CHECKS: Mapping[str, Check] = {
-    # name: what is looked at; told in this order
+    # name: the check; findings are yielded in this order
     "python": installed.python,
     "toolmend": installed.toolmend,
     "mitmproxy": installed.mitmproxy,
@@ -49,10 +50,10 @@ CHECKS: Mapping[str, Check] = {
 
 
 def examine(machine: Machine, checks: Mapping[str, Check] = CHECKS) -> Iterator[Finding]:
-    """What they find, in their order, each as soon as those before it are told. All of them run at once."""
+    """Runs all checks concurrently. Yields their findings in order, each as soon as those before it are done."""
     with ThreadPoolExecutor(len(checks), thread_name_prefix="doctor") as pool:
         running: dict[str, Future[list[Finding]]] = {}
-        for name, check in reversed(list(checks.items())):  # the self-test takes the longest
+        for name, check in reversed(list(checks.items())):  # the self-test is the slowest: start it first
             running[name] = pool.submit(_run, name, check, machine)
         for name in checks:
             yield from running[name].result()
@@ -62,5 +63,5 @@ def _run(name: str, check: Check, machine: Machine) -> list[Finding]:
     try:
         found = list(check(machine))
     except Exception as error:
-        found = [warning(f"this could not be looked at: {type(error).__name__}: {error}", "toolmend --debug doctor")]
+        found = [warning(f"the check failed: {type(error).__name__}: {error}", "toolmend --debug doctor")]
     return [replace(finding, check=name) for finding in found]

@@ -1,7 +1,6 @@
-"""Checks of the agents on the PATH: which are there, and what is known to go wrong with them behind a proxy.
+"""Checks of the agents on the PATH: their versions, and known problems behind a proxy.
 
-Rule of this file: an agent is a row, and so is each trap. What `toolmend run` sets for its child is told only where this shell
-points to a proxy without it.
+A variable that `toolmend run` sets for its child is reported only if this shell points to a proxy without it.
 """
 
 import re
@@ -14,10 +13,10 @@ from ...core.fastclass import value
 from .ca import is_trusted
 from .finding import Finding, Machine, ok, warning
 from .installed import numbers
-from .shell import goes_around
+from .shell import bypasses
 
 PATIENCE = 2.0
-"""Seconds in which an agent has to tell its version; one that needs longer is told without."""
+"""Seconds in which an agent must print its version; otherwise it is listed without."""
 
 NODE = "NODE_EXTRA_CA_CERTS"
 BY_NODE = "it trusts the CA by NODE_EXTRA_CA_CERTS"
@@ -29,10 +28,15 @@ LOCAL = "export NO_PROXY=localhost,127.0.0.1,::1 no_proxy=localhost,127.0.0.1,::
 
 @value
 class Trap:
-    """What goes wrong, and where it was reported. It is one where all of this holds:
+    """A known problem, with its source in `text`. It applies if all of these hold.
 
-    `needs`: variables that a shell with a proxy has to set. `direct`: hosts that must be in NO_PROXY, in a shell with a proxy.
-    `below`: only in versions before. `untrusted`: only where the system does not trust the CA.
+    Attributes:
+        text: The problem.
+        try_: The command that solves it.
+        needs: Variables that a shell with a proxy must set, and of which one is missing.
+        direct: Hosts that must be in NO_PROXY in a shell with a proxy, and of which one is missing.
+        below: The agent's version is lower.
+        untrusted: The system does not trust the CA.
     """
 
     text: str
@@ -45,7 +49,7 @@ class Trap:
 
 @value
 class Agent:
-    """`command`: as it is called. `limits`: what cannot be helped, and is told with its version."""
+    """`command`: its program. `limits`: what cannot be solved, printed with its version."""
 
     command: str
     name: str
@@ -65,7 +69,7 @@ AGENTS = (
         "Codex",
         (
             Trap(
-                "its WebSocket does not heed SSL_CERT_FILE, only CODEX_CA_CERTIFICATE (codex#46489)",
+                "its WebSocket ignores SSL_CERT_FILE, and reads only CODEX_CA_CERTIFICATE (codex#46489)",
                 f'export CODEX_CA_CERTIFICATE="${STORE}"',
                 ("CODEX_CA_CERTIFICATE",),
             ),
@@ -87,7 +91,7 @@ AGENTS = (
         "Kimi",
         (
             Trap(
-                "the Python CLI has its CAs built in for sign-in and fetch (kimi-cli#760): they fail behind a proxy",
+                "the Python CLI has its own CAs for sign-in and fetch (kimi-cli#760): they fail with a proxy",
                 "export NO_PROXY=localhost,127.0.0.1,::1,auth.kimi.com,cdn.kimi.com",
                 direct=("auth.kimi.com",),
                 below=(2,),
@@ -98,50 +102,50 @@ AGENTS = (
     Agent(
         "goose",
         "Goose",
-        (Trap("it trusts the system's CAs alone (goose#1922)", "toolmend ca install", ("HTTPS_PROXY",), untrusted=True),),
+        (Trap("it trusts only the system's CAs (goose#1922)", "toolmend ca install", ("HTTPS_PROXY",), untrusted=True),),
     ),
     Agent("crush", "Crush", (Trap(BY_STORE, ENV, (STORE,)),)),
-    Agent("cursor-agent", "Cursor CLI", limits="its protocol is its own: it goes by untouched"),
+    Agent("cursor-agent", "Cursor CLI", limits="its protocol is proprietary: it passes untouched"),
     Agent(
         "copilot",
         "Copilot CLI",
         (
             Trap(BY_NODE, ENV, (NODE,)),
-            Trap("before 0.0.370 it heeds no added CA (copilot-cli#869)", "npm install -g @github/copilot", below=(0, 0, 370)),
+            Trap("before 0.0.370 it ignores added CAs (copilot-cli#869)", "npm install -g @github/copilot", below=(0, 0, 370)),
         ),
     ),
-    Agent("amp", "Amp", limits="its models are called by its own server: there is nothing to mend"),
+    Agent("amp", "Amp", limits="its own server calls the models: there is nothing to mend"),
 )
 
 _VERSION = re.compile(r"\d+(\.\d+)+")
 
 
 def agents(machine: Machine) -> Iterator[Finding]:
-    """Those that are on the PATH, each with its version."""
+    """Yields a finding for each agent on the PATH, with its version."""
     found = [(agent, path) for agent in AGENTS if (path := shutil.which(agent.command, path=machine.environ.get("PATH")))]
     if not found:
-        yield ok("no agent that is known here is on the PATH")
+        yield ok("no known agent is on the PATH")
         return
     with ThreadPoolExecutor(len(found)) as pool:
         versions = list(pool.map(_version, (path for _, path in found)))
     for (agent, path), version in zip(found, versions, strict=True):
-        told = f"{agent.name} {version}".rstrip()
-        caught = [trap for trap in agent.traps if _holds(trap, machine, version)]
-        for trap in caught:
-            yield warning(f"{told}: {trap.text}", trap.try_)
-        if not caught:
-            yield ok(f"{told}, {path}" + (f": {agent.limits}" if agent.limits else ""))
+        subject = f"{agent.name} {version}".rstrip()
+        applicable = [trap for trap in agent.traps if _applies(trap, machine, version)]
+        for trap in applicable:
+            yield warning(f"{subject}: {trap.text}", trap.try_)
+        if not applicable:
+            yield ok(f"{subject}, {path}" + (f": {agent.limits}" if agent.limits else ""))
 
 
-def _holds(trap: Trap, machine: Machine, version: str) -> bool:
-    environ, through_us = machine.environ, machine.through_us()
-    if (trap.needs or trap.direct) and not through_us:
+def _applies(trap: Trap, machine: Machine, version: str) -> bool:
+    environ, uses_local_proxy = machine.environ, machine.uses_local_proxy()
+    if (trap.needs or trap.direct) and not uses_local_proxy:
         return False
     if trap.needs and not trap.untrusted and all(environ.get(name) for name in trap.needs):
         return False
     if trap.direct:
-        around = [entry for name in ("NO_PROXY", "no_proxy") for entry in re.split(r"[,\s]+", environ.get(name, ""))]
-        if all(any(goes_around(host, entry) for entry in around if entry) for host in trap.direct):
+        bypassing = [entry for name in ("NO_PROXY", "no_proxy") for entry in re.split(r"[,\s]+", environ.get(name, ""))]
+        if all(any(bypasses(host, entry) for entry in bypassing if entry) for host in trap.direct):
             return False
     if trap.below and not (version and numbers(version) < trap.below):
         return False
@@ -149,7 +153,7 @@ def _holds(trap: Trap, machine: Machine, version: str) -> bool:
 
 
 def _version(path: str) -> str:
-    """What a program says of itself; empty if it says nothing, or not in time."""
+    """Returns the version that a program prints; empty if it prints none in time."""
     try:
         done = subprocess.run(
             [path, "--version"],

@@ -1,6 +1,6 @@
-"""Checks of the CA: is it made, is its key kept, who trusts it.
+"""Checks of the CA: whether it exists, its key is protected, and what trusts it.
 
-Clients take the certificate from CA, the proxy signs with what stands in KEY: it must be the same one.
+Clients get the certificate from CA, and the proxy signs with the one in KEY: they must be the same.
 """
 
 import os
@@ -16,23 +16,23 @@ from ..launcher.trust import CA, KEY, certificates, fingerprint
 from .finding import Finding, Machine, fault, ok, warning
 
 FEW = 20
-"""Certificates: a file with fewer is no trust store of a system."""
+"""A file with fewer certificates is not a system's trust store."""
 SOON = timedelta(days=14)
 
 
 def certificate(machine: Machine) -> Iterator[Finding]:
-    """The certificate: made, readable, of today."""
+    """Checks the certificate: it exists, can be read, and is valid today."""
     path = machine.ca
     anew = f"mv {_quoted(machine.confdir)} {_quoted(machine.confdir)}.old && toolmend ca path"
     try:
         (der, *_) = certificates(path)
         first, last = _dates(path)
     except FileNotFoundError:
-        yield warning(f"there is no CA in {machine.confdir} yet, the proxy makes it when it starts", "toolmend ca path")
+        yield warning(f"no CA in {machine.confdir} yet: the proxy creates it when it starts", "toolmend ca path")
     except OSError as error:
         yield fault(f"the CA {path} cannot be read: {error.strerror or error}", f"sudo chown -R $USER {_quoted(machine.confdir)}")
     except (ValueError, ssl.SSLError):
-        yield fault(f"the CA {path} is no certificate", anew)
+        yield fault(f"the CA {path} is not a certificate", anew)
     else:
         now = datetime.now(UTC)
         if now > last:
@@ -46,7 +46,7 @@ def certificate(machine: Machine) -> Iterator[Finding]:
 
 
 def key(machine: Machine) -> Iterator[Finding]:
-    """The key: who has it can pretend to be any host to who trusts the CA."""
+    """Checks the key: whoever has it can impersonate any host to clients that trust the CA."""
     path = machine.confdir / KEY
     try:
         mode = path.stat().st_mode
@@ -54,11 +54,11 @@ def key(machine: Machine) -> Iterator[Finding]:
     except FileNotFoundError:
         if machine.ca.exists():
             yield fault(
-                f"{machine.ca} is there, but its key {path} is not: the proxy would make another CA",
+                f"{machine.ca} exists, but its key {path} does not: the proxy would create another CA",
                 f"rm {_quoted(machine.ca)} && toolmend ca path",
             )
         else:
-            yield ok("there is no key yet")
+            yield ok("the CA has no key yet")
         return
     except (OSError, ValueError) as error:
         reason = (error.strerror or error) if isinstance(error, OSError) else error
@@ -68,25 +68,25 @@ def key(machine: Machine) -> Iterator[Finding]:
         yield fault(f"others can read the CA's key {path}", f"chmod 600 {_quoted(path)}")
     elif _first(machine.ca) not in (None, signing):
         yield fault(
-            f"the proxy signs with {path}, which is not the CA in {CA} that clients are given",
+            f"the proxy signs with {path}, which differs from the CA in {CA} that clients get",
             f"openssl x509 -in {_quoted(path)} -out {_quoted(machine.ca)}",
         )
     else:
-        yield ok("the CA's key is readable for its owner alone")
+        yield ok("only the owner can read the CA's key")
 
 
 def store(machine: Machine) -> Iterator[Finding]:
-    """Whether the system trusts the CA: nobody needs that who uses `toolmend run`."""
+    """Checks whether the system trusts the CA, which `toolmend run` does not need."""
     system = machine.system
     if system is None:
-        yield ok("this system's trust store is not known; toolmend run needs none")
+        yield ok("this system's trust store is unknown; toolmend run does not need it")
         return
     name, anchor = system.store.name, system.anchor
     try:
-        ours = _first(machine.ca)
-        trusted = ours is not None and system.trusts(machine.ca)
-        other = anchor is not None and anchor.exists() and _first(anchor) != ours
-    except Exception as error:  # a program of the system's that is not there, a file that is none
+        own = _first(machine.ca)
+        trusted = own is not None and system.trusts(machine.ca)
+        other = anchor is not None and anchor.exists() and _first(anchor) != own
+    except Exception as error:  # a missing program of the system, a file that is not a certificate
         yield warning(f"the trust store ({name}) cannot be read: {error}", "toolmend ca install --dry-run")
         return
     if other:
@@ -94,58 +94,58 @@ def store(machine: Machine) -> Iterator[Finding]:
     elif trusted:
         yield ok(f"the system ({name}) trusts the CA")
     else:
-        yield ok(f"the system ({name}) does not trust the CA; toolmend run needs no such thing (else: toolmend ca install)")
+        yield ok(f"the system ({name}) does not trust the CA; toolmend run does not need it to (else: toolmend ca install)")
 
 
 def variables(machine: Machine) -> Iterator[Finding]:
-    """The variables of this shell that name files of CAs."""
+    """Checks the variables of this shell that name files of CAs."""
     given = {name: machine.environ.get(name, "").strip() for name in (*REPLACING, ADDING)}
     files: dict[str, list[str]] = {}
     for name, value in given.items():
         if value:
             files.setdefault(value, []).append(name)
-    through_us, right = machine.through_us(), True
+    uses_local_proxy, right = machine.uses_local_proxy(), True
     for value, names in files.items():
-        for finding in _file(machine, Path(value), names, through_us=through_us):
+        for finding in _file(machine, Path(value), names, uses_local_proxy=uses_local_proxy):
             right = False
             yield finding
     missing = [name for name in ("SSL_CERT_FILE", ADDING) if not given[name]]
-    if through_us and missing and not is_trusted(machine):
+    if uses_local_proxy and missing and not is_trusted(machine):
         yield warning(
             f"this shell points to a proxy, but {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set: "
-            "programs refuse its certificates",
+            "programs reject its certificates",
             'eval "$(toolmend env)"',
         )
     elif right:
         named = [name for names in files.values() for name in names]
-        yield ok(f"CAs are named by {', '.join(named)}" if named else "no variable of this shell names CAs")
+        yield ok(f"CAs are set by {', '.join(named)}" if named else "no variable of this shell names CAs")
 
 
-def _file(machine: Machine, path: Path, names: list[str], *, through_us: bool) -> Iterator[Finding]:
-    """What is wrong with a file that these variables name."""
-    told, unset = " and ".join(names), f"unset {' '.join(names)}"
+def _file(machine: Machine, path: Path, names: list[str], *, uses_local_proxy: bool) -> Iterator[Finding]:
+    """Yields what is wrong with a file that these variables name."""
+    subject, unset = " and ".join(names), f"unset {' '.join(names)}"
     try:
         found = certificates(path)
     except OSError as error:
-        yield fault(f"{told}: {path} cannot be read: {error.strerror or error}", unset)
+        yield fault(f"{subject}: {path} cannot be read: {error.strerror or error}", unset)
         return
     except ValueError:
-        yield fault(f"{told}: {path} holds no certificate", unset)
+        yield fault(f"{subject}: {path} contains no certificate", unset)
         return
-    if not through_us:
+    if not uses_local_proxy:
         return
-    ours = _first(machine.ca)
-    if ours not in found:
-        kind = fault if machine.sent else warning
-        yield kind(f"{told}: {path} does not hold the proxy's CA", 'eval "$(toolmend env)"')
+    own = _first(machine.ca)
+    if own not in found:
+        kind = fault if machine.is_set_by_toolmend else warning
+        yield kind(f"{subject}: {path} does not contain the proxy's CA", 'eval "$(toolmend env)"')
     elif len(found) < FEW and (replacing := [name for name in names if name in REPLACING]):
-        count = "our CA alone" if len(found) == 1 else f"{len(found)} CAs alone"
-        wrong = f"{path} holds {count}, and replaces the system's: hosts that are not intercepted are refused"
+        count = "only the proxy's CA" if len(found) == 1 else f"only {len(found)} CAs"
+        wrong = f"{path} contains {count} and replaces the system's: programs reject hosts that are not intercepted"
         yield warning(f"{' and '.join(replacing)}: {wrong}", 'eval "$(toolmend env)"')
 
 
 def is_trusted(machine: Machine) -> bool:
-    """Whether the system trusts the CA; if that cannot be told, it does not."""
+    """Returns whether the system trusts the CA; False if that cannot be found out."""
     try:
         return machine.system is not None and machine.system.trusts(machine.ca)
     except Exception:
@@ -160,7 +160,7 @@ def _first(path: Path) -> bytes | None:
 
 
 def _dates(path: Path) -> tuple[datetime, datetime]:
-    """From when until when a certificate is valid."""
+    """Returns the begin and end of a certificate's validity."""
     from cryptography import x509  # noqa: PLC0415  slow to import
 
     certificate = x509.load_pem_x509_certificate(path.read_bytes())

@@ -1,7 +1,4 @@
-"""What a check finds, and what it is given to look at.
-
-Rule of this file: values. A check is a function of a Machine that gives Findings, and changes nothing.
-"""
+"""Findings, and the machine that checks look at. A check maps a Machine to Findings and changes nothing."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +19,14 @@ PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY",
 
 @value
 class Finding:
-    """A sentence without a full stop; for what is not ok, `try_` is the command that mends it. `check`: whose it is."""
+    """The result of a check.
+
+    Attributes:
+        state: How serious it is.
+        text: A sentence without a full stop.
+        try_: The command that repairs it; empty if ok.
+        check: The name of the check.
+    """
 
     state: State
     text: str
@@ -32,7 +36,7 @@ class Finding:
 
 @value
 class Proxy:
-    """A proxy that somebody points to. `user`: what its URL has before the @, decoded, never shown."""
+    """A proxy that a variable points to. `user`: the part of its URL before the @, decoded; never shown."""
 
     scheme: str
     host: str
@@ -41,7 +45,7 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """Without the user."""
+        """The URL without the user."""
         return f"{self.scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property
@@ -51,9 +55,14 @@ class Proxy:
 
 @value
 class Machine:
-    """What is looked at. `environ`: this shell's. `confdir`: where the proxy's CA lies. `config`: the file of the settings.
+    """The input of checks.
 
-    `system`: the trust store, None if it is not known. `port`: where `toolmend start` listens.
+    Attributes:
+        environ: This shell's variables.
+        confdir: The folder of the proxy's CA.
+        system: The trust store; None if it is unknown.
+        config: The settings file, if one was named.
+        port: The port of `toolmend start`.
     """
 
     environ: Mapping[str, str]
@@ -71,7 +80,7 @@ class Machine:
         return self.confdir / CA
 
     def proxies(self) -> dict[str, list[str]]:
-        """The URLs that variables of this shell point to, each with the names of those variables."""
+        """Returns the URLs in this shell's proxy variables, each with the names of the variables."""
         found: dict[str, list[str]] = {}
         for name in PROXIES:
             if url := self.environ.get(name, "").strip():
@@ -79,12 +88,12 @@ class Machine:
         return found
 
     @property
-    def sent(self) -> bool:
-        """Whether `toolmend env` or `run` has set this shell's variables: another local proxy may be a company's."""
+    def is_set_by_toolmend(self) -> bool:
+        """Whether `toolmend env` or `run` has set this shell's variables; otherwise a local proxy may be a company's."""
         return BEFORE in self.environ
 
-    def through_us(self) -> bool:
-        """Whether this shell points to a proxy on this machine: then it needs all the other variables as well."""
+    def uses_local_proxy(self) -> bool:
+        """Returns whether this shell points to a proxy on this machine, so that it needs all the other variables, too."""
         return any(proxy.local for url in self.proxies() if (proxy := proxy_of(url)))
 
 
@@ -92,22 +101,22 @@ type Check = Callable[[Machine], Iterable[Finding]]
 
 
 def ok(text: str) -> Finding:
-    """It is well."""
+    """Returns a finding without a problem."""
     return Finding("ok", text)
 
 
 def warning(text: str, try_: str) -> Finding:
-    """It works, but not for all, or not for long."""
+    """Returns a finding that works, but not for all programs or not for long."""
     return Finding("warning", text, try_)
 
 
 def fault(text: str, try_: str) -> Finding:
-    """It does not work."""
+    """Returns a finding that does not work."""
     return Finding("fault", text, try_)
 
 
 def proxy_of(url: str) -> Proxy | None:
-    """What a variable says; None if it is no URL. Without a scheme it is HTTP."""
+    """Returns the proxy in a variable, or None if it is not a URL. The default scheme is HTTP."""
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         port = parts.port or {"https": 443, "http": 80}.get(parts.scheme, 1080)

@@ -18,18 +18,18 @@ PIP = shlex.join([sys.executable, "-m", "pip", "install"])
 
 
 def python(_: Machine) -> Iterator[Finding]:
-    """The one that runs this, and so the proxy."""
+    """Checks the Python that runs this, and so the proxy."""
     version = sys.version_info[:3]
-    told = f"Python {'.'.join(map(str, version))}, {sys.executable}"
+    subject = f"Python {'.'.join(map(str, version))}, {sys.executable}"
     needed = ".".join(map(str, PYTHON))
     if version < PYTHON:
-        yield fault(f"{told}, is older than {needed}", f"uv tool install --python {needed} toolmend")
+        yield fault(f"{subject}, is older than {needed}", f"uv tool install --python {needed} toolmend")
     else:
-        yield ok(told)
+        yield ok(subject)
 
 
 def toolmend(_: Machine) -> Iterator[Finding]:
-    """Which one this is, and whether another one is installed beside it."""
+    """Checks whether another version of toolmend is installed, too."""
     here = Path(__file__).parents[2]
     try:
         installed = metadata.version("toolmend")
@@ -42,7 +42,7 @@ def toolmend(_: Machine) -> Iterator[Finding]:
 
 
 def mitmproxy(_: Machine) -> Iterator[Finding]:
-    """Whether there is one, and how old it is; that it starts is proven by the self-test."""
+    """Checks mitmproxy's version; the self-test proves that it starts."""
     needed = ".".join(map(str, MITMPROXY))
     upgrade = f"{PIP} --upgrade 'mitmproxy>={needed}'"
     try:
@@ -58,7 +58,7 @@ def mitmproxy(_: Machine) -> Iterator[Finding]:
 
 
 def addon(_: Machine) -> Iterator[Finding]:
-    """The file for `mitmdump -s`; that it loads is proven by the self-test."""
+    """Checks the file for `mitmdump -s`; the self-test proves that it loads."""
     path = addon_path()
     try:
         compile(path.read_bytes(), str(path), "exec")
@@ -69,26 +69,26 @@ def addon(_: Machine) -> Iterator[Finding]:
 
 
 def json_reader(_: Machine) -> Iterator[Finding]:
-    """A faster one is used where it is there."""
+    """Checks whether the faster JSON parser is installed."""
     if find_spec("orjson"):
-        yield ok(f"JSON is read by orjson {metadata.version('orjson')}")
+        yield ok(f"JSON is parsed by orjson {metadata.version('orjson')}")
     else:
-        yield warning("JSON is read by the standard library, orjson is faster", f"{PIP} orjson")
+        yield warning("JSON is parsed by the standard library, orjson is faster", f"{PIP} orjson")
 
 
 def clock(_: Machine) -> Iterator[Finding]:
-    """A clock that is behind makes every certificate invalid; it cannot be earlier than our own files are."""
+    """Checks that the clock is not earlier than toolmend's own files: a late clock makes every certificate invalid."""
     made = Path(__file__).stat().st_mtime
     now = time.time()
-    told = time.strftime("%Y-%m-%d %H:%M", time.gmtime(now))
+    subject = time.strftime("%Y-%m-%d %H:%M", time.gmtime(now))
     if now < made - 86400:
-        yield fault(f"the clock is wrong: {told} UTC is before toolmend was made", "timedatectl set-ntp true")
+        yield fault(f"the clock is wrong: {subject} UTC is before toolmend was built", "timedatectl set-ntp true")
     else:
-        yield ok(f"the clock says {told} UTC")
+        yield ok(f"the clock is at {subject} UTC")
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The numbers that a version begins with: `12.2.3` is (12, 2, 3)."""
+    """Returns the leading numbers of a version: `12.2.3` is (12, 2, 3)."""
     found = []
     for part in version.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

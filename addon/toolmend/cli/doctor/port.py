@@ -1,4 +1,4 @@
-"""The port of `toolmend start`, where nobody tells it another."""
+"""Checks the default port of `toolmend start`."""
 
 import socket
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ from .finding import Finding, Machine, ok, warning
 
 
 def port(machine: Machine) -> Iterator[Finding]:
-    """Whether it is free, or the proxy's that runs in the background."""
+    """Checks that the port is free or in use by the background proxy."""
     if (proxy := running()) and proxy.port == machine.port:
-        yield ok(f"port {machine.port} is that of the proxy in the background")
+        yield ok(f"port {machine.port} is in use by the background proxy")
         return
     try:
         with socket.create_server(("127.0.0.1", machine.port)):
             pass
     except OSError as error:
-        told = "is taken by another program" if error.errno == EADDRINUSE else f"cannot be had: {error.strerror or error}"
-        yield warning(f"port {machine.port} {told}; toolmend run takes any", f"toolmend start --port {machine.port + 1}")
+        problem = "is in use by another program" if error.errno == EADDRINUSE else f"cannot be used: {error.strerror or error}"
+        yield warning(f"port {machine.port} {problem}; toolmend run uses any", f"toolmend start --port {machine.port + 1}")
     else:
         yield ok(f"port {machine.port} is free")

@@ -1,8 +1,8 @@
-"""Who else can put something in the place of a file, or of a folder: they would be obeyed, or read what is written there.
+"""Finds files and folders that other users could replace or rename, and so change settings or read recordings.
 
-    others(Path("~/.config/toolmend/config.toml"))  →  Path("~/.config")    others may write in it, and so rename what is in it
+    writable_by_others(Path("~/.config/toolmend/config.toml"))  →  Path("~/.config")    others may rename the files in it
 
-Rule of this file: it is asked what the system would let them do, and as on POSIX; elsewhere nothing is told.
+The answer follows POSIX permissions; on other systems it is None.
 """
 
 import os
@@ -11,24 +11,26 @@ import stat
 from pathlib import Path
 
 
-def others(path: Path) -> Path | None:
-    """The first of it and of the folders above that lets others do so, or None. What is missing is passed over."""
+def writable_by_others(path: Path) -> Path | None:
+    """Returns the first of a path and its parents that others may write to, or None. Missing ones are skipped."""
     if os.name != "posix":
         return None
     path = path.resolve()
-    return next((one for one in (path, *path.parents) if one.exists() and _open_to_others(one)), None)
+    return next(
+        (candidate for candidate in (path, *path.parents) if candidate.exists() and _is_writable_by_others(candidate)), None
+    )
 
 
-def closed(path: Path) -> str:
-    """The command that ends it."""
+def close_command(path: Path) -> str:
+    """Returns the command that removes the permission."""
     quoted = shlex.quote(str(path))
     return f"chmod go-w {quoted}" if path.stat().st_uid == os.getuid() else f"sudo chown $USER {quoted} && chmod go-w {quoted}"
 
 
-def _open_to_others(path: Path) -> bool:
-    about = path.stat()
-    if stat.S_ISDIR(about.st_mode) and about.st_mode & stat.S_ISVTX:  # /tmp: each has their own in it
+def _is_writable_by_others(path: Path) -> bool:
+    info = path.stat()
+    if stat.S_ISDIR(info.st_mode) and info.st_mode & stat.S_ISVTX:  # /tmp: users cannot rename others' files there
         return False
-    theirs = about.st_uid not in (0, os.getuid()) and os.getuid() != 0  # to root, a container's say, all belong
-    group = bool(about.st_mode & stat.S_IWGRP) and about.st_gid not in (0, os.getgid())  # many systems give each user one
-    return theirs or group or bool(about.st_mode & stat.S_IWOTH)
+    owned_by_other = info.st_uid not in (0, os.getuid()) and os.getuid() != 0  # root, as in a container, may own all
+    group = bool(info.st_mode & stat.S_IWGRP) and info.st_gid not in (0, os.getgid())  # many systems have a group for each user
+    return owned_by_other or group or bool(info.st_mode & stat.S_IWOTH)

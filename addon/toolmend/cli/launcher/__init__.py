@@ -1,1 +1,1 @@
-"""How a user comes to run the proxy: the mitmdump that is started, the variables that lead to it, its CA, and its health."""
+"""Starts the proxy for a user: mitmdump, the variables that lead to it, its CA, and its health."""

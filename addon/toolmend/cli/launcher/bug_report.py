@@ -1,11 +1,11 @@
-"""What a report of a bug needs, without what is nobody's business: a few small files, redacted, and searched for secrets.
+"""Collects the files of a bug report: a few small files, redacted and scanned for secrets.
 
-    about.json      versions, the system               doctor.json    what `toolmend doctor` finds
-    settings.json   what is set, and where             log.txt        the last lines of the proxy in the background
-    recording/…     one exchange, if asked for; what was said in it is filler, unless that is asked for too
+    about.json      versions, the system               doctor.json    the findings of `toolmend doctor`
+    settings.json   the settings, and their sources    log.txt        the end of the background proxy's log
+    recording/…     one exchange, if requested; its conversation is replaced by filler, unless that is requested, too
 
-Rule of this file: it collects, and writes nothing. Keys are in none of it: settings name where a key comes from, and whatever
-looks like one is taken out before the search that has the last word.
+Nothing is written here. No file has a key: settings name where a key comes from, and everything that looks like one is masked
+before the final scan.
 """
 
 import io
@@ -25,26 +25,33 @@ from ...recordings.read.secret_scan import SecretFinding, credentials, scan
 from ...secrets.redactor import Redactor, keyless
 
 PACKAGES = ("mitmproxy", "cryptography", "h11", "h2", "brotli", "zstandard", "click", "rich", "orjson", "aioquic")
-"""What a stream goes through, or a command."""
+"""Packages that handle streams or commands."""
 
 LINES = 200
-"""Of the log."""
+"""Lines of the log that are kept."""
 
 FILES = {
     "about.json": "versions and system",
-    "doctor.json": "what toolmend doctor finds",
-    "settings.json": "what is set, and where; no keys",
-    "log.txt": "the last lines of the proxy in the background",
+    "doctor.json": "the findings of toolmend doctor",
+    "settings.json": "the settings, and their sources; no keys",
+    "log.txt": "the end of the background proxy's log",
     "recording/": "the exchange",
 }
-"""What each is, for who is asked."""
+"""Descriptions for the user."""
 
 
 def collect(doctor: Mapping[str, Any], log: str, recording: Mapping[str, bytes], environ: Mapping[str, str]) -> dict[str, bytes]:
-    """The files of a report, redacted. `doctor`: what its `--json` says. `recording`: files as `promotion.prepare` makes them."""
+    """Returns the files of a report, redacted.
+
+    Args:
+        doctor: The `--json` output of the doctor.
+        log: The background proxy's log.
+        recording: Files as `promotion.prepare` makes them.
+        environ: Variables whose values are masked if they look like credentials.
+    """
     secrets = [value for _, value in credentials(environ)]
     redactor = Redactor(secrets)
-    given = {"about.json": about(), "doctor.json": doctor, "settings.json": settings()}
+    given = {"about.json": versions(), "doctor.json": doctor, "settings.json": settings()}
     files = {name: json_text.lines(redactor.value(value)) for name, value in given.items()}
     if log:
         files["log.txt"] = "".join(log.splitlines(keepends=True)[-LINES:]).encode(errors="replace")
@@ -54,8 +61,8 @@ def collect(doctor: Mapping[str, Any], log: str, recording: Mapping[str, bytes],
     return files | {f"recording/{name}": data for name, data in recording.items()}
 
 
-def about() -> dict[str, Any]:
-    """Versions, and what they run on."""
+def versions() -> dict[str, Any]:
+    """Returns versions and the system."""
     return {
         "toolmend": __version__,
         "python": sys.version,
@@ -65,13 +72,13 @@ def about() -> dict[str, Any]:
 
 
 def settings() -> dict[str, Any]:
-    """What is set, each with where; of a route's key where it comes from."""
+    """Returns the settings with their sources; for a route's key only its source."""
     try:
         given = precedence.everywhere({})
     except SettingsError as error:
         return {"error": str(error)}
     return {
-        "set": {key: {"text": said.text, "by": said.origin} for key, said in given.given.items() if said.text},
+        "set": {key: {"text": setting.text, "by": setting.origin} for key, setting in given.given.items() if setting.text},
         "files": [str(file.path) for file in given.files],
         "providers": [profile.name for profile in given.providers],
         "routes": [
@@ -89,13 +96,13 @@ def settings() -> dict[str, Any]:
     }
 
 
-def search(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[SecretFinding]:
-    """What looks like a secret in them; what the client got says what message.json says."""
+def find_secrets(files: Mapping[str, bytes], environ: Mapping[str, str]) -> list[SecretFinding]:
+    """Returns what looks like a secret. message.json is left out: it repeats what the client got."""
     return scan({name: data for name, data in files.items() if not name.endswith("/message.json")}, environ)
 
 
-def packed(files: Mapping[str, bytes]) -> bytes:
-    """The files as a ZIP archive."""
+def zip_archive(files: Mapping[str, bytes]) -> bytes:
+    """Returns the files as a ZIP archive."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -103,8 +110,8 @@ def packed(files: Mapping[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def what(name: str) -> str:
-    """What a file of a report is."""
+def description(name: str) -> str:
+    """Returns the description of a file."""
     return FILES.get(name) or FILES["recording/"]
 
 

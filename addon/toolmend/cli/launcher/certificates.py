@@ -1,11 +1,11 @@
-"""The files of CAs that clients are given: what this system trusts, what the user had named, and our CA.
+"""CA bundles for clients: what the system trusts, what the user's variables name, and the proxy's CA.
 
-    trusted(os.environ, ca)                the text, PEM
-    write_bundle(path, ca)                 a file of it, at a place of its own
-    kept_bundle(folder, os.environ, ca)    a file that is named by what is in it, for all that need the same
+    ca_pem(os.environ, ca)                   the text, PEM
+    write_bundle(path, ca)                   a file with it, at this path
+    cached_bundle(folder, os.environ, ca)    a file named by its content, shared by all that need the same
 
-Rule of this file: nothing that a client trusted before is lost. A variable that replaces a trust store names a file with
-all the rest in it; a company's own CA, named in any of the variables, goes with it.
+No CA that a client trusted before is lost: a variable that replaces a trust store gets a file with all others in it, including a
+company's own CA that any of the variables names.
 """
 
 import os
@@ -25,10 +25,10 @@ SYSTEM = (
     "/etc/ssl/ca-bundle.pem",  # openSUSE
     "/etc/ssl/cert.pem",  # macOS, BSD
 )
-"""Where systems keep all their CAs in one file; the first that is there. Where Python looks there may be nothing."""
+"""Files with all CAs of a system; the first that exists is used. Python's default location may be empty."""
 
 REPLACING = {
-    # variable: who reads it
+    # variable: its readers
     "SSL_CERT_FILE": "OpenSSL, Python's ssl, httpx (so the SDKs of OpenAI and Anthropic), Go, rustls, Ruby",
     "REQUESTS_CA_BUNDLE": "requests, which does not read SSL_CERT_FILE; also botocore",
     "CURL_CA_BUNDLE": "curl that is built without OpenSSL",
@@ -39,27 +39,27 @@ REPLACING = {
     "HTTPLIB2_CA_CERTS": "httplib2, Google's older client",
     "NIX_SSL_CERT_FILE": "what Nix has built, before SSL_CERT_FILE",
 }
-"""Variables that replace a client's trust store. Not those of git, cargo and pip: their traffic is not decrypted."""
+"""Variables that replace a client's trust store. Those of git, cargo and pip are left alone: their traffic is not decrypted."""
 
 ADDING = "NODE_EXTRA_CA_CERTS"
-"""Node, Bun and what is made with them: it adds to the store, and names one file."""
+"""The variable of Node, Bun and programs made with them: it adds one file to the store."""
 
 UNUSED_DAYS = 30
-"""A kept bundle that nobody has asked for in so long was made of CAs that are no longer those of the system."""
+"""Days after which an unused bundle is removed: it was made of an older set of the system's CAs."""
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 
-def given_files(given: Mapping[str, str]) -> list[Path]:
-    """The files that the variables name, each once; SSL_CERT_DIR is not ours to touch, and stays as it is."""
+def named_files(given: Mapping[str, str]) -> list[Path]:
+    """Returns the files that the variables name, without duplicates. SSL_CERT_DIR is never changed."""
     named = dict.fromkeys(given[name] for name in (*REPLACING, ADDING) if given.get(name))
     return [Path(name) for name in named]
 
 
-def trusted(given: Mapping[str, str], *extra: Path) -> bytes:
-    """All CAs as one PEM text, each certificate once, `extra` ones last. Another file that cannot be read is left out."""
+def ca_pem(given: Mapping[str, str], *extra: Path) -> bytes:
+    """Returns all CAs as one PEM text, each once, `extra` last. A file of `given` that cannot be read is left out."""
     found: dict[bytes, None] = {}
-    for file in (system_file() or _certifi(), *given_files(given)):
+    for file in (system_file() or _certifi(), *named_files(given)):
         with suppress(OSError):
             found.update(dict.fromkeys(_CERTIFICATE.findall(file.read_bytes())))
     for file in extra:
@@ -69,14 +69,14 @@ def trusted(given: Mapping[str, str], *extra: Path) -> bytes:
 
 
 def write_bundle(path: Path, *extra: Path, given: Mapping[str, str] = os.environ) -> Path:
-    """Writes what is trusted, and `extra` CAs, into one PEM file; returns its path."""
-    _write(path, trusted(given, *extra))
+    """Writes all CAs and `extra` into one PEM file; returns its path."""
+    _write(path, ca_pem(given, *extra))
     return path
 
 
-def kept_bundle(folder: Path, given: Mapping[str, str], *extra: Path) -> Path:
-    """The same in a file whose name says what is in it: it is written once, and two that need different ones do not meet."""
-    text = trusted(given, *extra)
+def cached_bundle(folder: Path, given: Mapping[str, str], *extra: Path) -> Path:
+    """Writes the same to a file whose name is a hash of its content, if it does not exist; returns its path."""
+    text = ca_pem(given, *extra)
     path = folder / f"ca-bundle-{sha256(text).hexdigest()[:12]}.pem"
     private(folder)
     if path.exists():
@@ -91,16 +91,16 @@ def kept_bundle(folder: Path, given: Mapping[str, str], *extra: Path) -> Path:
 
 
 def system_file() -> Path | None:
-    """Where this system keeps all its CAs; None where that is no one file."""
+    """Returns the file with all CAs of this system, or None."""
     return next((file for file in map(Path, SYSTEM) if file.is_file()), None)
 
 
 def _write(path: Path, text: bytes) -> None:
-    with private_file(path) as file:  # who can write a file of CAs decides what clients trust
+    with private_file(path) as file:  # whoever can write it decides what clients trust
         file.write(text)
 
 
 def _certifi() -> Path:
-    import certifi  # noqa: PLC0415  a system without such a file is rare
+    import certifi  # noqa: PLC0415  most systems have such a file
 
     return Path(certifi.where())

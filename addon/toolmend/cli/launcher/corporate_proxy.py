@@ -1,8 +1,8 @@
-"""The proxy that the user had before: ours goes through it, as the company wants it.
+"""The proxy that the user's variables name, such as a company's: toolmend's proxy connects through it.
 
-    company(os.environ)      Company("http", "proxy.corp.example", 3128, "user:password"), or None
+    corporate_proxy(os.environ)      CorporateProxy("http", "proxy.corp.example", 3128, "user:password"), or None
 
-Rule of this file: it says what mitmproxy has to be told; the password stays out of a command line, where all could read it.
+The password is kept out of command lines, which all users of the machine can read.
 """
 
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ from dataclasses import field
 from urllib.parse import unquote, urlsplit
 
 from ...core.fastclass import value
-from .environment import before, company_url, entries
+from .environment import company_url, no_proxy_entries, original
 
 PORTS = {"http": 80, "https": 443}
-"""Kinds of proxies that mitmproxy can go through, and their ports where none is given."""
+"""Schemes of proxies that mitmproxy can connect through, and their default ports."""
 
 
 class UnusableError(ValueError):
-    """A proxy that cannot be gone through; the message says which and why."""
+    """mitmproxy cannot connect through a proxy; the message explains why."""
 
 
 @value
-class Company:
-    """`auth`: `user:password`, or nothing."""
+class CorporateProxy:
+    """A proxy. `auth`: `user:password`, or empty."""
 
     scheme: str
     host: str
@@ -31,14 +31,18 @@ class Company:
 
     @property
     def mode(self) -> str:
-        """As mitmproxy's option says it."""
+        """The value of mitmproxy's option `mode`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"upstream:{self.scheme}://{host}:{self.port}"
 
 
-def company(given: Mapping[str, str]) -> Company | None:
-    """The proxy for HTTPS that an environment names. Raises UnusableError."""
-    given = before(given)
+def corporate_proxy(given: Mapping[str, str]) -> CorporateProxy | None:
+    """Returns the proxy for HTTPS that an environment names, or None.
+
+    Raises:
+        UnusableError: mitmproxy cannot use it.
+    """
+    given = original(given)
     url = company_url(given)
     if not url:
         return None
@@ -49,19 +53,19 @@ def company(given: Mapping[str, str]) -> Company | None:
     except ValueError:
         port = -1
     if parts.scheme not in PORTS:
-        raise UnusableError(f"HTTPS_PROXY names {shown}, and toolmend can go through a proxy of http:// or https:// only")
+        raise UnusableError(f"HTTPS_PROXY names {shown}, but toolmend can connect through http:// and https:// proxies only")
     if not parts.hostname or port == -1:
-        raise UnusableError(f"HTTPS_PROXY names {shown}, which is no address of a proxy")
+        raise UnusableError(f"HTTPS_PROXY names {shown}, which is not the address of a proxy")
     auth = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}" if parts.username else ""
-    return Company(parts.scheme, parts.hostname, port or PORTS[parts.scheme], auth)
+    return CorporateProxy(parts.scheme, parts.hostname, port or PORTS[parts.scheme], auth)
 
 
 def is_direct(given: Mapping[str, str], host: str, port: int) -> bool:
-    """Whether NO_PROXY, or being on loopback, keeps a host from the company's proxy."""
+    """Returns whether a host is reached without the company's proxy: by NO_PROXY, or because it is on loopback."""
     host = host.lower().strip("[]").rstrip(".")
     if host in ("localhost", "::1") or host.startswith("127."):
         return True
-    for entry in entries(before(given)):
+    for entry in no_proxy_entries(original(given)):
         name, colon, only = entry.lower().rpartition(":") if entry.count(":") == 1 else (entry.lower().strip("[]"), "", "")
         name = name.removeprefix("*").removeprefix(".")
         if name and (not colon or only == str(port)) and (host == name or host.endswith(f".{name}")):

@@ -1,10 +1,10 @@
-"""The variables that send a program through the proxy and have it trust our CA, and what they were before.
+"""The variables that send a program through the proxy and make it trust the CA, and their former values.
 
     variables(proxy.url, proxy.ca, bundle, os.environ)    what `toolmend run` sets for its command, and `toolmend env` prints
-    before(os.environ)                                     the environment as it was without them
+    original(os.environ)                                   the environment without them
 
-Rule of this file: it is a table, each row with its reason; nothing is lost of what the user had set (CAs, hosts that need no
-proxy, options of Node, a company's proxy for plain HTTP), and `BEFORE` says what that was.
+A table with one reason for each row. What the user had set stays in effect (CAs, NO_PROXY hosts, options of Node, a company's
+proxy for plain HTTP), and the variable BEFORE keeps the former values.
 """
 
 import json
@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import Literal
 
 from ...core.fastclass import value
-from .certificates import ADDING, REPLACING, given_files
-from .search_path import TAKEN
+from .certificates import ADDING, REPLACING, named_files
+from .search_path import SAVED_PREFIX
 
 BEFORE = "_TOOLMEND_BEFORE"
-"""The variable that holds, as JSON, what the others were: so one toolmend in another is not behind it, and all can be undone."""
+"""The variable with the former values as JSON: nested toolmends do not chain, and everything can be undone."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-"""Never through the proxy: agents talk to servers of their own there (opencode's screen does)."""
+"""Hosts that never use the proxy: agents connect to their own servers there (opencode's screen does)."""
 
 PRELOAD = Path(__file__).with_name("node_proxy.cjs")
 
 
 @value
 class VariableRow:
-    """Variables with one meaning, and why they are set."""
+    """Variables with the same value, and the reason."""
 
     names: Sequence[str]
     kind: Literal["proxy", "plain proxy", "direct", "bundle", "ca", "preload", "yes"]
@@ -35,50 +35,56 @@ class VariableRow:
 
 
 TABLE = (
-    VariableRow(("HTTPS_PROXY", "https_proxy"), "proxy", "nearly all; some read one case only"),
-    VariableRow(("ALL_PROXY", "all_proxy"), "proxy", "for other schemes, WebSocket among them: Codex, curl, httpx"),
+    VariableRow(("HTTPS_PROXY", "https_proxy"), "proxy", "nearly all programs; some read one case only"),
+    VariableRow(("ALL_PROXY", "all_proxy"), "proxy", "for other schemes, including WebSocket: Codex, curl, httpx"),
     VariableRow(("HTTP_PROXY", "http_proxy"), "plain proxy", "LLM servers without TLS; curl reads it in lower case only"),
-    VariableRow(("NO_PROXY", "no_proxy"), "direct", "what the user had, and loopback"),
+    VariableRow(("NO_PROXY", "no_proxy"), "direct", "the user's entries, and loopback"),
     *(VariableRow((name,), "bundle", why) for name, why in REPLACING.items()),
-    VariableRow((ADDING,), "ca", "Node, Bun and what is made with them (Claude Code, opencode, Qwen Code, pi)"),
-    VariableRow(("NODE_USE_ENV_PROXY",), "yes", "Node from 22.21 and 24.5 on: fetch and https read the proxy variables"),
-    VariableRow(("NODE_OPTIONS",), "preload", "Node before that, and agents that a program makes itself: a script of ours"),
+    VariableRow((ADDING,), "ca", "Node, Bun and programs made with them (Claude Code, opencode, Qwen Code, pi)"),
+    VariableRow(("NODE_USE_ENV_PROXY",), "yes", "Node from 22.21 and 24.5: fetch and https read the proxy variables"),
+    VariableRow(("NODE_OPTIONS",), "preload", "older Node, and agents that a program creates itself: node_proxy.cjs"),
 )
 
 NAMES = tuple(name for row in TABLE for name in row.names)
-"""All variables that are set, but for BEFORE."""
+"""All variables that are set, except BEFORE."""
 
 
 def confdir() -> Path:
-    """Where mitmproxy keeps its CA unless told otherwise; one for all ways to start it. Raises RuntimeError without a home."""
+    """Returns mitmproxy's default confdir, which all ways to start the proxy share.
+
+    Raises:
+        RuntimeError: There is no home folder.
+    """
     return Path.home() / ".mitmproxy"
 
 
-def variables(
-    url: str, ca: Path, bundle: Path, given: Mapping[str, str], *, reached: Sequence[str] = ()
-) -> dict[str, str]:
-    """What is to be set on top of `given`.
+def variables(url: str, ca: Path, bundle: Path, given: Mapping[str, str], *, proxied_hosts: Sequence[str] = ()) -> dict[str, str]:
+    """Returns the variables to set.
 
-    url: the proxy's. ca: our CA alone. bundle: a file of all CAs, ours too (certificates.py). reached: hosts that go through the
-    proxy although they are on loopback, since the user has named them as LLM hosts.
+    Args:
+        url: The proxy's URL.
+        ca: The file of the proxy's CA.
+        bundle: A file of all CAs, including the proxy's: see certificates.py.
+        given: The environment that they are added to.
+        proxied_hosts: Loopback hosts that must use the proxy, since the user has named them as LLM hosts.
     """
-    had = before(given)
-    plain = had.get("http_proxy") or had.get("HTTP_PROXY") or "" if not company_url(had) else ""
+    environ = original(given)
+    plain = environ.get("http_proxy") or environ.get("HTTP_PROXY") or "" if not company_url(environ) else ""
     values = {
         "proxy": url,
         "plain proxy": plain or url,
-        "direct": _direct(had, reached),
+        "direct": _direct(environ, proxied_hosts),
         "bundle": str(bundle),
-        "ca": str(bundle if [file for file in given_files({ADDING: had.get(ADDING, "")}) if file.is_file()] else ca),
-        "preload": _preload(had.get("NODE_OPTIONS", "")),
+        "ca": str(bundle if [file for file in named_files({ADDING: environ.get(ADDING, "")}) if file.is_file()] else ca),
+        "preload": _preload(environ.get("NODE_OPTIONS", "")),
         "yes": "1",
     }
-    old = {name: had[name] for name in NAMES if name in had}
+    old = {name: environ[name] for name in NAMES if name in environ}
     return {**{name: values[row.kind] for row in TABLE for name in row.names}, BEFORE: json.dumps(old)}
 
 
-def before(given: Mapping[str, str]) -> dict[str, str]:
-    """An environment without what `variables` has set in it."""
+def original(given: Mapping[str, str]) -> dict[str, str]:
+    """Returns an environment without what `variables` added."""
     try:
         old: dict[str, str] = json.loads(given[BEFORE])
         named = {name: str(value) for name, value in old.items() if name in NAMES}
@@ -87,35 +93,35 @@ def before(given: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in given.items() if name not in (*NAMES, BEFORE)} | named
 
 
-def handed_back(given: Mapping[str, str]) -> dict[str, str]:
-    """An environment with what the launcher has taken out of it (setup.sh, search_path.py), for a command of the user's."""
-    taken = {name for name in given if name.startswith(TAKEN) and name != BEFORE}
-    return {name: value for name, value in given.items() if name not in taken} | {
-        name.removeprefix(TAKEN): given[name] for name in taken
+def restored(given: Mapping[str, str]) -> dict[str, str]:
+    """Returns an environment for a user's command, with what the launcher changed restored (setup.sh, search_path.py)."""
+    saved = {name for name in given if name.startswith(SAVED_PREFIX) and name != BEFORE}
+    return {name: value for name, value in given.items() if name not in saved} | {
+        name.removeprefix(SAVED_PREFIX): given[name] for name in saved
     }
 
 
 def company_url(given: Mapping[str, str]) -> str:
-    """The proxy that HTTPS goes through without us, or nothing."""
-    if "*" in entries(given):
+    """Returns the URL of the proxy for HTTPS in an original environment, or an empty string."""
+    if "*" in no_proxy_entries(given):
         return ""
     return next((given[name] for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY") if given.get(name)), "")
 
 
-def entries(given: Mapping[str, str]) -> list[str]:
-    """What NO_PROXY says: names, addresses, or * for all."""
+def no_proxy_entries(given: Mapping[str, str]) -> list[str]:
+    """Returns the entries of NO_PROXY: names, addresses, or * for all."""
     return (given.get("no_proxy") or given.get("NO_PROXY") or "").replace(",", " ").split()
 
 
-def _direct(given: Mapping[str, str], reached: Sequence[str]) -> str:
-    """Without *, which would leave nothing to the proxy."""
-    named = dict.fromkeys((*entries(given), *LOOPBACK))
-    return ",".join(name for name in named if name != "*" and name not in reached)
+def _direct(given: Mapping[str, str], proxied_hosts: Sequence[str]) -> str:
+    """Returns the value for NO_PROXY: without *, which would exclude everything."""
+    named = dict.fromkeys((*no_proxy_entries(given), *LOOPBACK))
+    return ",".join(name for name in named if name != "*" and name not in proxied_hosts)
 
 
 def _preload(options: str) -> str:
-    """The user's options of Node, and ours. In quotes, as Node reads it, where there is a blank in the path."""
+    """Returns the value for NODE_OPTIONS: the user's options, and the preload script, quoted if its path needs it."""
     path = str(PRELOAD)
     quoted = '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"' if set(path) & set(' \\"') else path
-    ours = f"--require={quoted}"
-    return options if ours in options else f"{options} {ours}".strip()
+    preload = f"--require={quoted}"
+    return options if preload in options else f"{options} {preload}".strip()

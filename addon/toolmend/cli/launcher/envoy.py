@@ -1,10 +1,10 @@
-"""A real Envoy, and the workers behind it, as processes of their own: started, waited for, and always ended.
+"""A real Envoy and its workers as processes: started, awaited, and always ended.
 
     with Worker(folder, {"toolmend_hosts": "localhost"}) as worker:
         with Envoy(binary, Plan((worker.at,), (Listener("127.0.0.1", 0, origin),)), folder) as envoy:
             envoy.port(), envoy.stats(), envoy.out  # its access log
 
-The rule is that of process.py: whatever happens, the process is gone after the block.
+As in process.py, the process is gone after the block, whatever happens.
 """
 
 import json
@@ -22,16 +22,16 @@ from .process import START, Process, ProcessError, free_port, tail
 from .proxy import arguments
 
 READY = r"starting main dispatch loop"
-"""What Envoy says when its admin interface is at work; its listeners begin a moment later."""
+"""The line of Envoy's log that reports its admin interface ready; its listeners are ready a moment later."""
 WORKER_READY = r"serve-envoy: listens"
 POLL = 0.02
-"""Seconds between two looks at what says nothing by itself."""
+"""Seconds between two checks of something that does not notify."""
 
-_DIRECT = build_opener(ProxyHandler({}))  # no proxy of the user's stands before loopback
+_DIRECT = build_opener(ProxyHandler({}))  # ignores the user's proxy variables for loopback
 
 
 class EnvoyWorker(Process):
-    """A `toolmend serve-envoy`, on a port that was free."""
+    """A `toolmend serve-envoy` process, on a port that was free."""
 
     def __init__(
         self, options: Mapping[str, str] = {}, *, words: Sequence[str] = (), env: Mapping[str, str] | None = None
@@ -43,7 +43,7 @@ class EnvoyWorker(Process):
 
 
 class Envoy(Process):
-    """`binary`, with the configuration of a plan; a listener's and the admin's port may be 0: any that is free."""
+    """An Envoy process with the configuration of a plan. Ports of 0 mean any free port."""
 
     def __init__(self, binary: Path, plan: Plan, folder: Path, *, threads: int = 1) -> None:
         self.plan, self.file, self._admin_file = plan, folder / "envoy.yaml", folder / "envoy-admin"
@@ -62,29 +62,33 @@ class Envoy(Process):
         self._ports = [one["local_address"]["socket_address"]["port_value"] for one in said["listener_statuses"]]
 
     def port(self, listener: int = 0) -> int:
-        """Of the plan's listeners, the port of one."""
+        """Returns the port of one of the plan's listeners."""
         return int(self._ports[listener])
 
     @property
     def url(self) -> str:
-        """Of the first listener."""
+        """The URL of the first listener."""
         return f"{'https' if self.plan.tls else 'http'}://127.0.0.1:{self.port()}"
 
     def admin(self, path: str) -> str:
-        """What the admin's interface says."""
+        """Returns a response of the admin interface."""
         with _DIRECT.open(f"http://{self._admin}{path}", timeout=10) as answer:
             text: str = answer.read().decode()
             return text
 
     def stats(self, *names: str) -> dict[str, int]:
-        """Counters and gauges by name; those whose name ends so, or all."""
+        """Returns counters and gauges by name; only those whose names end with one of `names`, if any are given."""
         lines = (line.rpartition(": ") for line in self.admin("/stats").splitlines())
         return {name: int(value) for name, _, value in lines if value.isdigit() and (not names or name.endswith(names))}
 
     def wait_for_stat(self, name: str, holds: Callable[[int], bool], seconds: float = 10.0) -> None:
-        """Wait until the sum of the counters whose name ends so is as it should be. Raises ProcessError."""
+        """Waits until a condition holds for the sum of the counters whose names end with `name`.
+
+        Raises:
+            ProcessError: It does not hold in time.
+        """
         last = time.monotonic() + seconds
         while not holds(found := sum(self.stats(name).values())):
             if time.monotonic() > last:
-                raise ProcessError(f"{name} is still {found}; Envoy's last words:\n{tail(self.log)}")
+                raise ProcessError(f"{name} is still {found}; the end of Envoy's log:\n{tail(self.log)}")
             time.sleep(POLL)

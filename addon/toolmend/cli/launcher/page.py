@@ -1,8 +1,8 @@
-"""The page of `toolmend ui` beside a command: a process of its own, which ends when that one has, and nobody looks any more.
+"""Starts `toolmend ui` next to a command: a separate process, which ends when the command has ended and the page is closed.
 
     url = start(folder, os.getpid(), opens=True)      "http://127.0.0.1:43011/#TOKEN"
 
-Rule of this file: the proxy and the command go on, whatever becomes of it.
+The proxy and the command do not depend on it.
 """
 
 import subprocess
@@ -14,15 +14,28 @@ from select import select
 ADDON = Path(__file__).parents[3]
 CODE = f"import sys; sys.path.insert(0, {str(ADDON)!r}); from toolmend.cli import main; sys.exit(main(sys.argv[1:]))"
 PATIENCE = 15.0
-"""Seconds until it listens: it takes a third of one."""
+"""Seconds until it must listen; 0.3 s is usual."""
 
 
 class PageError(Exception):
-    """It did not start; the message says why."""
+    """It did not start; the message explains why."""
 
 
 def start(folder: str, pid: int, env: Mapping[str, str], *, opens: bool) -> str:
-    """Where the recordings of a folder are shown as long as a process is there. Raises PageError."""
+    """Starts the page.
+
+    Args:
+        folder: The recordings.
+        pid: The process that the page outlives only while it is open.
+        env: The environment of the new process.
+        opens: Whether a browser is opened when the user asks for it.
+
+    Returns:
+        The page's address.
+
+    Raises:
+        PageError: It did not start.
+    """
     words = ["ui", "--while", str(pid), "--open-when-asked" if opens else "--no-open", folder]
     try:
         process = subprocess.Popen(
@@ -31,7 +44,7 @@ def start(folder: str, pid: int, env: Mapping[str, str], *, opens: bool) -> str:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=dict(env),
-            start_new_session=True,  # Ctrl+C is the command's
+            start_new_session=True,  # Ctrl-C is for the command
         )
     except OSError as error:
         raise PageError(error.strerror or str(error)) from None
@@ -42,5 +55,5 @@ def start(folder: str, pid: int, env: Mapping[str, str], *, opens: bool) -> str:
     if not line.startswith("http"):
         process.kill()
         process.wait()
-        raise PageError("it did not begin to listen")
+        raise PageError("it did not start to listen")
     return line

@@ -1,12 +1,10 @@
-"""The proxy's answer to the doctor: a host that exists nowhere, for which a leaked stream is mended here and now.
+"""Answers the doctor's probe in the proxy: a request to a host that does not exist gets a leaked stream, mended by this proxy.
 
-    POST https://probe.toolmend.invalid/v1/chat/completions   ─►  200, x-toolmend: 0.1.0 mend, the stream of sample_stream.py,
-    mended
+    POST https://probe.toolmend.invalid/v1/chat/completions   ─►  200, x-toolmend: 0.1.0 mend, the mended sample_stream
 
-A process that lives, and a port that listens, prove nothing: this goes the client's way (CONNECT, our certificate, the settings
-of this proxy). The name is of RFC 2606: no other proxy can have an answer to it.
-
-Rule of this file: nothing of it is recorded, counted, or sent anywhere.
+A running process and a listening port prove nothing: the probe is sent like a client's request (CONNECT, the proxy's certificate,
+this proxy's settings). The name is reserved by RFC 2606, so no other proxy answers it. The probe is not recorded, counted, or
+sent anywhere.
 """
 
 from mitmproxy import http
@@ -21,11 +19,11 @@ from . import sample_stream
 
 HOST = "probe.toolmend.invalid"
 HEADER = "x-toolmend"
-"""The version that answers, and its mode."""
+"""The header with the version and mode of the toolmend that answers."""
 
 
 class Probe:
-    """The addon."""
+    """The addon for the probe."""
 
     name = "toolmend.probe"
 
@@ -34,12 +32,12 @@ class Probe:
 
     def request(self, flow: http.HTTPFlow) -> None:
         if flow.live and any(name == HOST for name, _ in flow_info.host_candidates(flow)):
-            self._toolmend.exchanges[flow] = LlmExchange.answered_here()  # whatever hosts it is told to listen to
+            self._toolmend.exchanges[flow] = LlmExchange.answered_here()  # independent of `toolmend_hosts`
             headers = {"content-type": "text/event-stream", HEADER: f"{__version__} {self._toolmend.settings.mode}"}
             flow.response = http.Response.make(200, self._mended(), headers)
 
     def _mended(self) -> bytes:
-        """mitmproxy asks no stream callable for an answer of ours, so the pipeline is gone through before."""
+        """Returns the mended stream. mitmproxy calls no stream callable for an addon's own response."""
         settings = self._toolmend.settings
         kind = DryRunPipeline if settings.mode == "observe" else Pipeline
         pipeline = kind(sample_stream.REQUEST, source="chat", target="chat", settings=settings, host=HOST)

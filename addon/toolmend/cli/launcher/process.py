@@ -1,11 +1,11 @@
-"""A program as a process of its own: started, waited for by what it says, and always ended.
+"""Runs a program as a process: started, awaited by a line of its output, and always ended.
 
     with Process("the name in errors", [sys.executable, "-c", "…"], ready="a pattern") as process:
         process.wait_for("another"), process.log, process.pid
 
-The rule: whatever happens inside the block or on the way into it, Ctrl-C included, the process is gone after it. It is ended by
-its own id, with SIGTERM, so that it can finish; with SIGKILL if it does not. It has a session of its own, so the terminal's
-Ctrl-C is not meant for it.
+Whatever happens in the block or while entering it, Ctrl-C included, the process is gone after it. It is ended by its pid: with
+SIGTERM, so that it can finish, and with SIGKILL if it does not. It has its own session, so the terminal's Ctrl-C does not reach
+it.
 """
 
 import re
@@ -17,37 +17,41 @@ from types import TracebackType
 from typing import IO, Self
 
 START = 60.0
-"""Seconds until it must be ready; half a second is usual, a loaded machine that makes its first CA takes longer."""
+"""Seconds until it must be ready; 0.5 s is usual, but a busy machine that creates its first CA takes longer."""
 
 GRACE = 15.0
-"""Seconds between SIGTERM and SIGKILL: more than the recorder's bound for finishing."""
+"""Seconds between SIGTERM and SIGKILL: more than the recorder's limit for finishing."""
 
 MAX_LINES = 20_000
-"""Of the log, that are kept: some megabytes. An agent may run for weeks."""
+"""Lines of the log that are kept, some MB: an agent may run for weeks."""
 
 
 class ProcessError(RuntimeError):
-    """A process did not do what was waited for; the message ends with what it said last."""
+    """A process did not do what was awaited; the message has the end of its log."""
 
 
 class Process:
     """A command that runs while the `with` block does.
 
-    name: what errors call it.
-    ready: a pattern for what it says when it is at work.
-    env: its own environment; by default ours.
-    Raises the class's `error` if it ends, or does not get ready, at the start.
+    Args:
+        name: Its name in errors.
+        command: The command line.
+        ready: A pattern in its log that means it is ready.
+        env: Its environment; by default that of this process.
+
+    Raises:
+        ProcessError: It ended or was not ready in time; a subclass may set another class as `error`.
     """
 
     error: type[ProcessError] = ProcessError
     stdin, stderr = subprocess.DEVNULL, subprocess.PIPE
-    """As Popen takes them. If stderr is a pipe it is the log, and stdout's lines are in `out`; else the log is stdout."""
+    """As for Popen. If stderr is a pipe, it is the log and stdout's lines are in `out`; otherwise the log is stdout."""
 
     def __init__(self, name: str, command: Sequence[str], ready: str, env: Mapping[str, str] | None = None) -> None:
         self.name, self.command, self.ready, self.env = name, command, ready, env
         self.out: list[str] = []
         self._log: list[str] = []
-        self._dropped = 0  # lines in front of those
+        self._dropped = 0  # lines that were dropped at the beginning
         self._ended = False
         self._news = threading.Condition()
 
@@ -62,7 +66,7 @@ class Process:
 
     @property
     def log(self) -> str:
-        """All that it has said so far."""
+        """Its log so far."""
         with self._news:
             return "".join(self._log)
 
@@ -71,35 +75,39 @@ class Process:
         self._process.send_signal(number)
 
     def wait(self, seconds: float = GRACE) -> int:
-        """Its exit code, when it has ended. Raises subprocess.TimeoutExpired."""
+        """Returns its exit code when it has ended. Raises subprocess.TimeoutExpired."""
         return self._process.wait(seconds)
 
     def wait_for(self, pattern: str, seconds: float = 10.0) -> re.Match[str]:
-        """Wait until a regular expression is found in the log. Raises `error` if that takes longer, or it ends."""
+        """Waits until a regular expression is found in the log.
+
+        Raises:
+            ProcessError: It is not found in time, or the process ends.
+        """
         with self._news:
             self._news.wait_for(lambda: self._ended or re.search(pattern, "".join(self._log)), seconds)
             log, ended = "".join(self._log), self._ended
         if found := re.search(pattern, log):
             return found
-        what = f"ended with exit code {self._process.wait()}" if ended else f"did not say {pattern!r}"
-        raise self.error(f"{self.name} {what}; its last words:\n{tail(log)}")
+        problem = f"ended with exit code {self._process.wait()}" if ended else f"did not print {pattern!r}"
+        raise self.error(f"{self.name} {problem}; the end of its log:\n{tail(log)}")
 
-    def wait_out(self, holds: Callable[[list[str]], bool], seconds: float = 10.0) -> list[str]:
-        """The lines of stdout, when a condition holds for them. Raises `error` if that takes longer."""
+    def wait_for_output(self, holds: Callable[[list[str]], bool], seconds: float = 10.0) -> list[str]:
+        """Waits until a condition holds for the lines of stdout, and returns them. Raises `error` if it does not hold in time."""
         with self._news:
             if not self._news.wait_for(lambda: holds(self.out), seconds):
-                raise self.error(f"{self.name} has not said what was waited for; its last words:\n" + "".join(self.out[-5:]))
+                raise self.error(f"{self.name} did not print what was awaited; its last lines:\n" + "".join(self.out[-5:]))
             return list(self.out)
 
     def follow(self) -> Iterator[str]:
-        """Every line of the log from here on, until the process ends."""
+        """Yields every line of the log from now on, until the process ends."""
         at = self._dropped + len(self._log)
-        while new := self._behind(at):
+        while new := self._lines_from(at):
             yield from new
             at += len(new)
 
     def stop(self) -> None:
-        """End the process and wait until it is gone; harmless when it is."""
+        """Ends the process and waits until it is gone; does nothing if it is."""
         try:
             self._process.terminate()
             self._process.wait(GRACE)
@@ -141,10 +149,10 @@ class Process:
         self.stop()
 
     def _started(self) -> None:
-        """What else there is to wait for."""
+        """Waits for whatever else a subclass needs."""
 
-    def _behind(self, at: int) -> list[str]:
-        """The lines from the `at`-th on, when there are any; none at the end."""
+    def _lines_from(self, at: int) -> list[str]:
+        """Waits for lines from number `at` on and returns them; none at the end."""
         with self._news:
             self._news.wait_for(lambda: self._ended or self._dropped + len(self._log) > at)
             return self._log[max(0, at - self._dropped) :]
@@ -165,12 +173,12 @@ class Process:
 
 
 def tail(log: str, lines: int = 15) -> str:
-    """The last lines of a log."""
+    """Returns the last lines of a log."""
     return "\n".join(log.splitlines()[-lines:])
 
 
 def free_port() -> int:
-    """One of this machine's that was free just now."""
+    """Returns a port that was free a moment ago."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port

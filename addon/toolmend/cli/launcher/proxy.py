@@ -1,10 +1,10 @@
-"""A real mitmdump with the addon, as a process of its own: started, waited for, and always ended.
+"""Runs a real mitmdump with the addon as a process: started, awaited, and always ended.
 
     with Mitmdump({"toolmend_hosts": "localhost"}, confdir=folder) as proxy:
         proxy.url, proxy.port, proxy.ca, proxy.log
 
-The rule is that of process.py: whatever happens, the process is gone after the block, and has had time to finish its
-recordings; and it holds the other end of a pipe of ours, so it ends also if we are killed.
+As in process.py, the process is gone after the block, with time to finish its recordings. It also ends if this process is killed,
+because it holds the other end of a pipe.
 """
 
 import os
@@ -22,9 +22,9 @@ from .process import Process, ProcessError
 
 OPTIONS = {
     "listen_host": "127.0.0.1",
-    "listen_port": "0",  # any that is free
-    "connection_strategy": "lazy",  # a client's CONNECT is answered also where the host itself cannot be reached
-    "tcp_timeout": "3600",  # a model that thinks is silent for longer than the 600 seconds that are usual
+    "listen_port": "0",  # any free port
+    "connection_strategy": "lazy",  # answers a CONNECT even if the host cannot be reached
+    "tcp_timeout": "3600",  # a thinking model may be silent for longer than the default 600 s
 }
 
 GUARD = """
@@ -32,55 +32,58 @@ import ctypes, os, signal, stat, threading
 def guard():
     while os.read(0, 1024):
         pass
-    for number in (1, 2):  # nobody reads there any more
+    for number in (1, 2):  # the reader is gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(15)
     os._exit(1)
 if stat.S_ISFIFO(os.fstat(0).st_mode):
     try:
-        ctypes.CDLL(None).mallopt(-8, 1)  # the thread has no heap of its own: see process_tuning.py
+        ctypes.CDLL(None).mallopt(-8, 1)  # no malloc arena for this thread: see process_tuning.py
     except Exception:
         pass
     threading.Thread(target=guard, daemon=True).start()
 """
-"""What the process runs first: where its standard input is a pipe, it ends, in good order, when the pipe's other end is gone."""
+"""Runs first in the process: if standard input is a pipe, ends the process in good order when the pipe's other end closes."""
 
 COMMAND = (sys.executable, "-u", "-P", "-c", f"{GUARD}from mitmproxy.tools.main import mitmdump; mitmdump()")
-"""The mitmdump of this environment. -P: nothing is imported from the working directory. -u: its log comes at once."""
+"""The mitmdump of this environment. -P: imports nothing from the working directory. -u: its log is unbuffered."""
 
 READY = "toolmend: listens"
-"""What the addon says when all of it is at work. mitmdump listens before it ends for a script's error, so that is not enough."""
+"""The addon's log line when everything is ready. mitmdump listens before it ends for a script's error, so that is not enough."""
 
 LISTENING = r"proxy (?:to \S+ |\(upstream mode\) )?listening at \S+:(\d+)"
 
 
 class ProxyError(ProcessError):
-    """mitmdump did not do what was waited for; the message ends with what it said last."""
+    """mitmdump did not do what was awaited; the message has the end of its log."""
 
 
 def addon_path() -> Path:
-    """The file for `mitmdump -s`: beside the package in a checkout, inside it where it is installed."""
+    """Returns the file for `mitmdump -s`: next to the package in a checkout, inside it when installed."""
     package = Path(__file__).resolve().parents[2]
     inside = package / "main.py"
     return inside if inside.exists() else package.parent / "main.py"
 
 
 def arguments(options: Mapping[str, str], scripts: Sequence[Path]) -> list[str]:
-    """What stands behind COMMAND: each option becomes `--set name=value`."""
+    """Returns the arguments for COMMAND: each option becomes `--set name=value`."""
     words = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
     return words + [word for script in scripts for word in ("-s", str(script))]
 
 
 class Mitmdump(Process):
-    """One mitmdump process, listening on 127.0.0.1 while the `with` block runs.
+    """A mitmdump process that listens on 127.0.0.1 while the `with` block runs.
 
-    options: mitmproxy options beside, and before, `OPTIONS`.
-    confdir: where its CA is kept, or made.
-    scripts: what it loads; by default the addon.
-    ready: a pattern for what it says when all of that is at work.
-    env: its own environment; by default ours.
-    Raises ProxyError if it ends, or does not get ready, at the start.
+    Args:
+        options: mitmproxy options; they override `OPTIONS`.
+        confdir: The folder of its CA, which is created if needed.
+        scripts: The scripts that it loads; by default the addon.
+        ready: A pattern in its log that means it is ready.
+        env: Its environment; by default that of this process.
+
+    Raises:
+        ProxyError: It ended or was not ready in time.
     """
 
     error = ProxyError
@@ -107,17 +110,17 @@ class Mitmdump(Process):
 
     @property
     def ca(self) -> Path:
-        """The certificate that a client has to trust."""
+        """The certificate that clients must trust."""
         return self.confdir / "mitmproxy-ca-cert.pem"
 
     def environment(self, given: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """The variables that send a client through this proxy and make it trust the CA; writes the CA bundle."""
+        """Returns the variables that send a client through this proxy and make it trust the CA; writes the CA bundle."""
         bundle = write_bundle(self.confdir / "toolmend-ca-bundle.pem", self.ca, given=given)
         return variables(self.url, self.ca, bundle, given)
 
     def __enter__(self) -> Self:
-        with suppress(OSError):  # mitmdump tells it better
-            private(self.confdir)  # mitmproxy makes it as the umask says
+        with suppress(OSError):  # mitmdump reports the same problem better
+            private(self.confdir)  # mitmproxy would create it with the umask's permissions
         return super().__enter__()
 
     def _started(self) -> None:

@@ -1,9 +1,8 @@
-"""A leaked stream, as a provider of Kimi K2 sends it: what the demo and the doctor send through a proxy to see it mended.
+"""A leaked stream as a provider of Kimi K2 sends it: the demo and the doctor send it through a proxy to see it mended.
 
     delta.content  "Let me look that up."  "<|tool_calls_section_begin|>"  …      ─►  delta.tool_calls, finish_reason "tool_calls"
 
-Rule of this file: it is what is sent, and a client that reads what comes with the standard library alone: our own readers
-would prove nothing about themselves.
+The client that folds the response uses the standard library only: toolmend's own decoders would prove nothing about themselves.
 """
 
 import json
@@ -31,12 +30,12 @@ TOKENS = (
     ":", "0", "<|tool_call_argument_begin|>", ' {"', "city", '": "', "Beijing", '"}', "<|tool_call_end|>",
     "<|tool_calls_section_end|>",
 )  # fmt: skip
-"""One tool call as a model writes it, and as a provider that does not parse it puts it into the text."""
+"""The tokens of a tool call in a model's markup, as a provider that does not parse it sends them in the text."""
 
 
 @dataclass
 class SampleCall:
-    """A tool call, joined from its deltas."""
+    """A tool call, folded from its deltas."""
 
     id: str = ""
     name: str = ""
@@ -45,7 +44,7 @@ class SampleCall:
 
 @dataclass
 class SampleAnswer:
-    """What a client has when the stream is over."""
+    """What a client has received when the stream ends."""
 
     content: str = ""
     calls: dict[int, SampleCall] = field(default_factory=dict)
@@ -58,7 +57,7 @@ EXPECTED = SampleAnswer(
 
 
 def events(tokens: Sequence[str] = TOKENS) -> list[bytes]:
-    """The provider's side: the call is in the text, and the stream says that it is over, as it is after any text."""
+    """Returns the provider's stream: the call is in the text, and the finish reason is that of a text."""
     head = {"id": "chatcmpl-demo", "object": "chat.completion.chunk", "created": 1760000000, "model": MODEL}
     deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
     deltas += [({"content": token}, None) for token in tokens]
@@ -69,8 +68,8 @@ def events(tokens: Sequence[str] = TOKENS) -> list[bytes]:
     return [f"data: {text}\n\n".encode() for text in [*data, "[DONE]"]]
 
 
-def answer(lines: Iterable[bytes]) -> SampleAnswer:
-    """What the lines of a stream make. Raises ValueError, LookupError, TypeError or AttributeError for what is none."""
+def fold(lines: Iterable[bytes]) -> SampleAnswer:
+    """Folds the lines of a stream. Raises ValueError, LookupError, TypeError or AttributeError if they are not one."""
     answer = SampleAnswer()
     for line in lines:
         name, _, data = line.strip().partition(b":")

@@ -1,11 +1,11 @@
-"""What a proxy has done since its start, as its log says it: see stats_addon.py, which writes it.
+"""Reads what a proxy has done since its start from its log: see stats_addon.py, which writes it.
 
-    Tally.read(log)                       the sums of the last line that has some
+    Tally.read(log)                       the sums of the last valid line
     after - before                        what was done in between
     tally.sentence()                      "mended 2 of 5 answers (kimi_k2, finish_reason)"
 
-Rule of this file: it reads, and a line that is torn or not ours counts as none. mitmproxy's lines may quote a server, and what is
-read goes to a terminal: so a tally begins a line, behind its time, and has numbers and words that can be seen.
+mitmproxy's lines may quote a server, and the result is printed to a terminal: so a tally must begin a line, after its time, and
+have only numbers and printable text. Torn or invalid lines are skipped.
 """
 
 import json
@@ -18,17 +18,24 @@ from typing import Any, Self
 from ...core.fastclass import value
 
 MARK = "toolmend: tally "
-"""What such a line begins with, behind the time."""
+"""The begin of such a line, after the time."""
 
 _TIME = re.compile(r"\[[\d:.]+\] ")
 
 
 @value
 class Tally:
-    """`answers` of LLMs, whatever came of them; `mended` ones; those with `faults` of ours, a torn stream or a lost recording.
+    """The sums since a proxy's start.
 
-    `unanswered` requests, to which not one byte came; `gave_up`: in words, what became of the last.
-    `rules`: how many answers each was at work in. `folder`: the last recording. `warnings`: the last ones, oldest first.
+    Attributes:
+        answers: Responses of LLMs.
+        mended: Those that were mended.
+        faults: Those with an error of toolmend's: a torn stream, a lost recording.
+        rules: In how many responses each rule was applied.
+        folder: The last recording.
+        warnings: The last warnings, oldest first.
+        unanswered: Requests that got no byte.
+        gave_up: What became of the last of them, in words.
     """
 
     answers: int = 0
@@ -42,26 +49,26 @@ class Tally:
 
     @classmethod
     def read(cls, log: str) -> Self:
-        """From a proxy's log, or from the end of one."""
+        """Returns the last tally in a proxy's log, or in the end of one."""
         while log:
             log, _, line = log.rpartition(MARK)
-            begun = log[log.rfind("\n") + 1 :]
+            line_start = log[log.rfind("\n") + 1 :]
             try:
-                said: dict[str, Any] = json.loads(line.partition("\n")[0])
-                read = cls(**said | {"warnings": tuple(said["warnings"])})
+                fields: dict[str, Any] = json.loads(line.partition("\n")[0])
+                read = cls(**fields | {"warnings": tuple(fields["warnings"])})
             except (ValueError, TypeError, KeyError, RecursionError):
                 continue
-            if _TIME.fullmatch(begun) and read.is_one():
+            if _TIME.fullmatch(line_start) and read.is_valid():
                 return read
         return cls()
 
-    def is_one(self) -> bool:
-        """Whether a tally can be so."""
+    def is_valid(self) -> bool:
+        """Returns whether all fields have valid values."""
         if not (isinstance(self.rules, dict) and isinstance(self.folder, str | None)):
             return False
         numbers = (self.answers, self.mended, self.faults, self.unanswered, *self.rules.values())
         words = (*self.rules, *self.warnings, self.gave_up)
-        return all(type(one) is int for one in numbers) and all(isinstance(one, str) and one.isprintable() for one in words)
+        return all(type(item) is int for item in numbers) and all(isinstance(item, str) and item.isprintable() for item in words)
 
     def __sub__(self, earlier: "Tally") -> "Tally":
         return Tally(
@@ -76,12 +83,12 @@ class Tally:
         )
 
     def sentence(self) -> str:
-        """In words, without a full stop."""
+        """Returns a summary without a full stop."""
         requests = "1 request was" if self.unanswered == 1 else f"{self.unanswered} requests were"
         silent = f"{requests} not answered ({self.gave_up})" if self.unanswered else ""
         if not self.answers:
             return silent or "no LLM answer came through the proxy"
         answers = "1 answer" if self.answers == 1 else f"{self.answers} answers"
-        rules = ", ".join(sorted(self.rules, key=lambda rule: -self.rules[rule]))  # those that are even stay in their order
+        rules = ", ".join(sorted(self.rules, key=lambda rule: -self.rules[rule]))  # a stable sort: ties keep their order
         text = f"mended {self.mended} of {answers} ({rules})" if self.mended else f"{answers}, nothing to mend"
         return text + (f", {self.faults} with a fault" if self.faults else "") + (f"; {silent}" if silent else "")

@@ -1,13 +1,13 @@
-"""The trust stores of systems: how one is made to trust the proxy's CA, how that is undone, and how it is seen.
+"""The trust stores of systems: the commands that make one trust the proxy's CA, undo that, and check it.
 
-    system = here()                                  None where the system is not in the table
-    system.install(ca), system.uninstall(ca)         what is to be run, by sudo where it takes root
-    system.trusts(ca)                                whether that has worked
+    system = this_system()                           None if the system is not in the table
+    system.install(ca), system.uninstall(ca)         the commands to run, with sudo if they need root
+    system.trusts(ca)                                whether the CA is trusted
 
-Programs with stores of their own (Firefox, Chromium on Linux: NSS; Java) heed none of this; no agent is such a program.
+Programs with their own stores (Firefox, Chromium on Linux: NSS; Java) ignore these; no agent is such a program.
 
-Rule of this file: a system is a row, and its commands are those of its own documentation; nothing is changed here but by
-them, so what is shown before is what is run.
+Each system is a row with the commands of its own documentation. Nothing is changed except by these commands, so what is shown
+before is what is run.
 """
 
 import hashlib
@@ -23,28 +23,35 @@ from pathlib import Path
 from ...core.fastclass import value
 
 CA = "mitmproxy-ca-cert.pem"
-"""The certificate in mitmproxy's folder; the key is in KEY."""
+"""The certificate's file in mitmproxy's folder; the key is in KEY."""
 KEY = "mitmproxy-ca.pem"
 
 type Words = tuple[str, ...]
-"""A command, in which {ca}, {anchor}, {sha1}, {java} stand for what they say."""
+"""A command with the placeholders {ca}, {anchor}, {sha1} and {java}."""
 type Commands = tuple[Words, ...]
 
 COPY = ("install", "-D", "-m", "644", "{ca}", "{anchor}")
 REMOVE = ("rm", "-f", "{anchor}")
 FORGET = ("keytool", "-delete", "-noprompt", "-storepass", "changeit", "-keystore", "{java}", "-alias", "debian:toolmend.pem")
 JAVA = "/etc/ssl/certs/java/cacerts"
-"""What ca-certificates-java makes of the certificates; update-ca-certificates adds to it, and takes nothing from it."""
+"""The store that ca-certificates-java makes; update-ca-certificates adds certificates to it and never removes them."""
 KEYCHAIN = "/Library/Keychains/System.keychain"
 
 
 @value
 class TrustStore:
-    """`systems`: ID or ID_LIKE of os-release, or sys.platform. `anchor`: the file that is ours, "" if the store has none.
+    """A kind of trust store.
 
-    `forget`: what else undoes it, where the file JAVA is there.
-
-    What is trusted stands in the file `bundle`, or `check` ends with 0. `admin`: the commands are for root.
+    Attributes:
+        name: Its name for the user.
+        systems: ID or ID_LIKE of os-release, or sys.platform.
+        install: The commands that make it trust the CA.
+        uninstall: The commands that undo that.
+        forget: Further commands for that if the file JAVA exists.
+        anchor: The file of the CA in the store; empty if the store has none.
+        bundle: The file of all trusted CAs; empty if `check` is used.
+        check: A command that succeeds if the CA is trusted.
+        admin: Whether the commands need root.
     """
 
     name: str
@@ -59,7 +66,7 @@ class TrustStore:
 
 
 STORES = (
-    TrustStore(  # update-ca-certificates(8); what was removed goes with --fresh only
+    TrustStore(  # update-ca-certificates(8); only --fresh removes certificates
         "Debian, Ubuntu",
         ("debian", "ubuntu"),
         (COPY, ("update-ca-certificates",)),
@@ -106,7 +113,7 @@ STORES = (
         (("security", "remove-trusted-cert", "-d", "{ca}"), ("security", "delete-certificate", "-Z", "{sha1}", KEYCHAIN)),
         check=("security", "verify-cert", "-l", "-L", "-q", "-c", "{ca}"),
     ),
-    TrustStore(  # learn.microsoft.com, "certutil"; -user: no administrator is needed
+    TrustStore(  # learn.microsoft.com, "certutil"; -user: without an administrator
         "Windows",
         ("win32",),
         (("certutil", "-user", "-addstore", "Root", "{ca}"),),
@@ -121,48 +128,52 @@ _PEM = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIF
 
 @value
 class System:
-    """The store of this system; `root` is where its files are looked for."""
+    """The store of this system; `root` is the folder that its paths are relative to."""
 
     store: TrustStore
     root: Path = Path("/")
 
     @property
     def anchor(self) -> Path | None:
-        """Where our certificate lies once it is installed; None if the store keeps it in its own way."""
+        """The installed certificate's file; None if the store keeps certificates in another form."""
         return self._place(self.store.anchor) if self.store.anchor else None
 
     def install(self, ca: Path) -> list[list[str]]:
-        """The commands, in this order."""
+        """Returns the commands in order."""
         return self._commands(self.store.install, ca)
 
     def uninstall(self, ca: Path) -> list[list[str]]:
-        """The commands, in this order."""
+        """Returns the commands in order."""
         forget = self.store.forget if self._place(JAVA).exists() else ()
         return self._commands((*self.store.uninstall, *forget), ca)
 
     def trusts(self, ca: Path) -> bool:
-        """Whether the certificate in a file is trusted. Raises OSError where it, or the store, cannot be read."""
+        """Returns whether the certificate in a file is trusted.
+
+        Raises:
+            OSError: The file or the store cannot be read.
+        """
         if self.store.check:
             words = self._words(self.store.check, ca)
             return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False).returncode == 0
-        return holds(self._place(self.store.bundle), ca)
+        return contains(self._place(self.store.bundle), ca)
 
-    def _commands(self, wanted: Commands, ca: Path) -> list[list[str]]:
+    def _commands(self, commands: Commands, ca: Path) -> list[list[str]]:
         sudo = ["sudo"] if self.store.admin and os.name == "posix" and os.geteuid() != 0 else []
-        return [[*sudo, *self._words(words, ca)] for words in wanted]
+        return [[*sudo, *self._words(words, ca)] for words in commands]
 
     def _words(self, words: Words, ca: Path) -> list[str]:
-        known = {"ca": str(ca), "anchor": str(self.anchor or ""), "java": str(self._place(JAVA))}
+        values = {"ca": str(ca), "anchor": str(self.anchor or ""), "java": str(self._place(JAVA))}
         if any("{sha1}" in word for word in words):
-            known["sha1"] = hashlib.sha1(certificates(ca)[0], usedforsecurity=False).hexdigest().upper()
-        return [word.format_map(known) for word in words]
+            values["sha1"] = hashlib.sha1(certificates(ca)[0], usedforsecurity=False).hexdigest().upper()
+        return [word.format_map(values) for word in words]
 
     def _place(self, path: str) -> Path:
         return self.root / path.lstrip("/")
 
 
-def here() -> System | None:
-    """The system that we are on."""
+def this_system() -> System | None:
+    """Returns the trust store of this system, or None."""
     release: Mapping[str, str] = {}
     if sys.platform == "linux":
         try:
@@ -174,24 +185,29 @@ def here() -> System | None:
 
 
 def store_of(system: str, release: Mapping[str, str]) -> TrustStore | None:
-    """The row of a system: `sys.platform`, and os-release(5), whose ID_LIKE names what it is made from."""
+    """Returns the row of a system: `sys.platform`, and os-release(5), whose ID_LIKE names the systems it derives from."""
     names = [release.get("ID", ""), *release.get("ID_LIKE", "").split(), system]
     return next((store for name in names for store in STORES if name in store.systems), None)
 
 
 def certificates(path: Path) -> list[bytes]:
-    """The certificates of a PEM file, in DER. Raises OSError; and ValueError where there is none."""
+    """Returns the certificates of a PEM file in DER.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It has no certificate.
+    """
     found = [ssl.PEM_cert_to_DER_cert(text.decode()) for text in _PEM.findall(path.read_bytes())]
     if not found:
-        raise ValueError(f"{path} holds no certificate")
+        raise ValueError(f"{path} contains no certificate")
     return found
 
 
-def holds(bundle: Path, ca: Path) -> bool:
-    """Whether a file of certificates has that of another. Raises OSError, ValueError."""
+def contains(bundle: Path, ca: Path) -> bool:
+    """Returns whether a bundle contains the first certificate of a file. Raises OSError, ValueError."""
     return certificates(ca)[0] in certificates(bundle)
 
 
 def fingerprint(der: bytes) -> str:
-    """SHA-256, as other programs show it: AB:CD:…"""
+    """Returns the SHA-256 fingerprint in the usual form AB:CD:…"""
     return hashlib.sha256(der).digest().hex(":").upper()
