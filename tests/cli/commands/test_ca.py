@@ -104,7 +104,7 @@ def test_asked(answer: str, done: bool, box: Box, capfd: pytest.CaptureFixture[s
         monkeypatch.setattr("sys.stdin", terminal)
         _, err = say(capfd, "install")
     os.close(reader)
-    assert "and and so any host that its key signs for? [y/N]:" in err
+    assert "and so any host that its key signs for? [y/N]:" in err
     assert ("nothing was changed" in err) != done
     assert box.system.trusts(box.ca) == done
 

@@ -77,7 +77,7 @@ WRONG = {
     "no format": (["last"], 2, "add --to flow or --to har"),
     "an unknown suffix": (["last", "-o", "x.txt"], 2, "add --to flow or --to har"),
     "both sides": (["last", "--to", "har", "--client"], 2, "a HAR has both sides"),
-    "no recording": (["1999", "--to", "har"], 2, "there is no recording '1999'"),
+    "no recording": (["1999", "--to", "har"], 2, "no such recording: '1999'"),
     "nothing": (["--to", "har"], 2, "Missing argument"),
     "no folder": (["last", "-o", "/no/such/folder/x.har"], 3, "cannot be written: No such file or directory"),
 }

@@ -247,7 +247,7 @@ def test_a_list_imports_nothing_slow(root: Path) -> None:
 
 
 def test_a_recording_that_is_not_there(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for word, wrong in {"xx": f"there is no recording 'xx' in {root}", "100": "'100' is the beginning of 2 recordings: "}.items():
+    for word, wrong in {"xx": f"no such recording: 'xx' in {root}", "100": "'100' is the beginning of 2 recordings: "}.items():
         assert main(["pin", word, "--flows", str(root)]) == 2  # wherever the option stands
         err = capsys.readouterr().err
         assert err.startswith(f"error: {wrong}")

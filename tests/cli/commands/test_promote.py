@@ -67,7 +67,7 @@ def test_a_secret_is_refused_and_not_said(here: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("command", ["promote {} x", "verify {}", "explain {}"])
 def test_no_such_recording(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, err = run(capsys, command.format("nix"), 2)
-    assert err.startswith("error: there is no recording 'nix' in recorded\ntry: toolmend flows")
+    assert err.startswith("error: no such recording: 'nix' in recorded\ntry: toolmend flows")
 
 
 @pytest.mark.parametrize("command", ["promote {} x", "explain {}"])
