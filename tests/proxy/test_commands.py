@@ -87,7 +87,7 @@ def test_promote(console: Console, recorded: Path, home: Path, case: str) -> Non
 @pytest.mark.parametrize(
     ("recording", "case", "error"),
     [
-        ("none", "x", "there is no recording 'none'"),
+        ("none", "x", "no such recording: 'none'"),
         ("last", "../x", "'../x' is not a case's name"),
         ("last", "a/b/c", "is not a case's name"),
         ("last", "", "is not a case's name"),
