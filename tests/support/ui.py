@@ -11,7 +11,7 @@ from tests.support.recordings import in_events, keep
 from tests.support.streams import WEATHER, stream
 from tests.support.upstream_answers import Asked, Text, Thought, speak
 from toolmend.cli.ui.index import Index
-from toolmend.cli.ui.watching import Watcher
+from toolmend.cli.ui.watching import FolderWatcher
 
 HEADERS = {"request_headers": [["user-agent", "claude-cli/2.1"]]}
 LEAK = ["I look.\n", "CALL get_weather ", 'WITH {"city": "Oslo"}']
@@ -49,9 +49,9 @@ def looked_at(root: Path, index: Index, *, until: float = 30) -> list[dict[str, 
     told: list[dict[str, Any]] = []
 
     async def look() -> None:
-        watcher = Watcher(root, index, told.append)
+        watcher = FolderWatcher(root, index, told.append)
         task = asyncio.create_task(watcher.run())
-        while watcher.first or index.left():
+        while watcher.first or index.count_unread():
             await asyncio.wait({task}, timeout=0.01)
             assert not task.done(), task.exception()
         task.cancel()

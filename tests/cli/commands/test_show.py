@@ -57,7 +57,7 @@ def test_at_a_terminal(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "first byte 812 ms first token 1.11 s all 2.70 s longest gap 300 ms 10 chunks",
         "3 600 ms text “<|tool_calls” held, until event 5 kimi_k2",
         "8 2.10 s finish stop finish tool_calls finish_reason",
-        "… 1 event alike",
+        "… 1 unchanged event",
     ):
         assert expected in told
     assert "authorization" not in told
@@ -69,7 +69,7 @@ def test_all_of_it(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     short, whole = (say(capsys, "long", "--flows", str(root), *more) for more in ((), ("--all",)))
     assert "… 4 turns before these" in short
     assert "turn 3\n" not in short
-    assert "… 104 events alike" in short
+    assert "… 104 unchanged events" in short
     assert "… 16 lines more" in short
     assert all(f"turn {n}" in whole for n in range(10))
     assert whole.count("text “a”") == 100

@@ -29,7 +29,7 @@ async def serving(root: Path, **options: Any) -> AsyncIterator[Server]:
     server = Server(root, **options)
     server.listen(0)
     task = asyncio.create_task(server.run())
-    while server.watcher.first or server.index.left():
+    while server.watcher.first or server.index.count_unread():
         await asyncio.wait({task}, timeout=0.01)
     yield server
     task.cancel()

@@ -10,7 +10,7 @@ from tests.support.recordings import in_events, keep
 from tests.support.streams import WEATHER, stream
 from tests.support.ui import index, looked_at, root
 from toolmend.cli.ui.index import Index
-from toolmend.cli.ui.watching import Watcher
+from toolmend.cli.ui.watching import FolderWatcher
 from toolmend.recordings.write.ui_mark import NAME
 
 __all__ = ["index", "root"]
@@ -43,7 +43,7 @@ def test_what_is_written_is_told_as_it_comes(tmp_path: Path) -> None:
     async def look() -> None:
         folder = write("1", "waiting", pid=os.getpid())
         write("2", "partial", pid=2**22 + 1)
-        watcher = Watcher(root, index, told.append)
+        watcher = FolderWatcher(root, index, told.append)
         task = asyncio.create_task(watcher.run())
         await until(lambda: len(watcher.growing) == 1)
         assert (root / NAME).exists()

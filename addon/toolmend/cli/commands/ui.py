@@ -87,7 +87,7 @@ async def _serve(server: "Server", port: int, unix: Path | None, address: str, o
     if not unix and (opens or (opens is None and has_browser())):
         webbrowser.open(at)
     if later and has_browser():
-        server.asked = lambda: webbrowser.open(at)
+        server.on_first_request = lambda: webbrowser.open(at)
     task = asyncio.ensure_future(server.run())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

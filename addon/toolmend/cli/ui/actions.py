@@ -1,8 +1,8 @@
-"""What can be done with a recording from its page: each as the command of the same name does it.
+"""The actions on a recording's page; each does the same as the command of its name.
 
     pin(row, {})        play(row, {"dialects": "all"})        promote(row, {"case": "kimi/issue-17", "minimise": true})
 
-Rule of this file: what is written goes to one place that is fixed, and what went wrong is told in a sentence.
+Files are written to one fixed place only. Failures are returned as a sentence.
 """
 
 import os
@@ -23,32 +23,32 @@ from .reading import Row
 type Json = dict[str, Any]
 
 MAX_FINDINGS = 50
-"""Findings that are told."""
+"""Bound of the findings that are returned."""
 
 
 def pin(row: Row, _: Json) -> Json:
-    """It stays, however old it is."""
-    with suppress(FileExistsError):  # whatever stands there, be it a link
+    """Exempts a recording from retention."""
+    with suppress(FileExistsError):  # of any kind, even a link
         (Path(row["path"]) / PINNED).touch(0o600, exist_ok=False)
-    return {"done": "it stays, however old it is"}
+    return {"done": "the recording is kept, however old it is"}
 
 
 def unpin(row: Row, _: Json) -> Json:
-    """It may go."""
+    """Lets retention remove a recording again."""
     (Path(row["path"]) / PINNED).unlink(missing_ok=True)
-    return {"done": "it may go when its time comes"}
+    return {"done": "the recording can be removed again"}
 
 
 def verify(row: Row, _: Json) -> Json:
-    """Played once more, in its chunks and in others."""
+    """Replays a recording in its chunks and in others."""
     result = check(Path(row["path"]), splits=16)
     if result.passed:
-        return {"done": "the client gets today what it got then, however the stream is cut", "notes": list(result.notes)}
+        return {"done": "the client gets the same as then, however the stream is cut", "notes": list(result.notes)}
     return {"problem": result.problem, "how": result.how, "diff": diff(result.expected, result.got), "notes": list(result.notes)}
 
 
 def play(row: Row, given: Json) -> Json:
-    """Through the mending of today; with all dialects, where that is asked."""
+    """Replays a recording through the current toolmend, with all dialects if requested."""
     try:
         recording = load(Path(row["path"]))
         if given.get("dialects") == "all":
@@ -62,17 +62,17 @@ def play(row: Row, given: Json) -> Json:
 
 
 def promote(row: Row, given: Json) -> Json:
-    """A fixture, unless something looks like a secret."""
+    """Makes a fixture, unless something looks like a secret."""
     try:
         folder = fixture.home() / fixture.place(str(given.get("case") or ""), row["provider"])
         promotion = prepare(Path(row["path"]), os.environ, small=bool(given.get("minimise")))
         if promotion.findings:
             found = [str(finding) for finding in promotion.findings[:MAX_FINDINGS]]
-            problem = "nothing is written, since this looks like a secret"
+            problem = "nothing was written: this looks like a secret"
             return {"problem": problem, "findings": found, "notes": list(promotion.notes)}
         put(promotion, folder)
     except FileExistsError:
-        return {"problem": "there is a fixture of this name already"}
+        return {"problem": "a fixture of this name already exists"}
     except (RecordingError, ValueError, OSError) as error:
         return {"problem": str(error)}
     return {"done": f"written to {folder}", "notes": list(promotion.notes)}

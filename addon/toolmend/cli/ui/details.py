@@ -1,10 +1,10 @@
 """One session, one recording, or two requests side by side, as the pages show them.
 
-    session(index, "2f0f…")             lanes, requests, the conversation once
-    recording(row)                      what came, what went out, and why; runs of like deltas are one line
-    difference(index, row, other)       which parts of a request are new, and what that meant for the cache
+    session(index, "2f0f…")             lanes, requests, and each part of the conversation once
+    recording(row)                      what came, what was sent, and why; runs of similar deltas are one line
+    difference(index, row, other)       which parts of a request are new, and how that affected the cache
 
-Rule of this file: it reads the index and the folder of the recording that it is asked for, and nothing else.
+Only the index and the recording's own folder are read.
 """
 
 import difflib
@@ -23,13 +23,13 @@ from .index import Index
 from .reading import ANSWER, Row
 
 MAX_SHOWN = 20_000
-"""Characters of a part that come with a session; the rest is asked for."""
+"""Characters of a part that are sent with a session; the page requests the rest."""
 
 MAX_RUN = 4_000
 """Characters of the joined text of a run of deltas."""
 
 MAX_RUNS = 4_000
-"""Lines of a recording that come at once."""
+"""Lines of a recording that are sent at once."""
 
 MAX_RAW = 200_000
 """Characters of an event's bytes."""
@@ -38,7 +38,7 @@ type Json = dict[str, Any]
 
 
 def session(index: Index, key: str, since: float = 0.0) -> Json | None:
-    """A session: its lanes, and of the requests as of a moment, in seconds, all that is shown of them."""
+    """Returns a session: its lanes, and the requests since a time in seconds with everything that is shown of them."""
     rows = index.of_session(key)
     if not rows:
         return None
@@ -58,7 +58,7 @@ def session(index: Index, key: str, since: float = 0.0) -> Json | None:
             if part["place"] == ANSWER:
                 continue
             if part["role"] == "assistant" and lane in answered and row["tip"] != "-":
-                continue  # it is the answer that stands above
+                continue  # shown above as the answer
             shown.append(_shown(part, json.loads(part["value"])))
         answer = index.answer(row["id"])
         if answer:
@@ -74,7 +74,7 @@ def session(index: Index, key: str, since: float = 0.0) -> Json | None:
 
 
 def _lanes(rows: Sequence[Row]) -> list[Json]:
-    """The main agent, and the subagents in the order they began; each with the one that started it."""
+    """Returns the main agent and the subagents in the order they began; each with the one that started it."""
     lanes: dict[str, Json] = {}
     for row in rows:
         begun = {"sub": row["sub"], "name": row["sub_name"], "parent": row["parent"], "requests": 0, "title": ""}
@@ -126,7 +126,7 @@ def _answer(message: Mapping[str, Any] | None) -> Json | None:
 
 
 def _misses(index: Index, rows: Sequence[Row], since: float) -> Json:
-    """Why a cache did not serve what it had: of each request with less of it than the one before, the first part that changed."""
+    """Explains cache misses: for each request that read less from the cache than the one before had put there, what changed."""
     found: Json = {}
     last: dict[tuple[str, str], Row] = {}
     for row in rows:
@@ -142,14 +142,14 @@ def _misses(index: Index, rows: Sequence[Row], since: float) -> Json:
 
 
 def first_change(old: Sequence[Row], new: Sequence[Row]) -> str:
-    """The first part of a request that is another than in the one before, in words."""
+    """Returns the first part of a request that differs from the request before, in words."""
     before, now = ([part for part in parts if part["place"] != ANSWER] for parts in (old, new))
     for at, (one, other) in enumerate(zip(before, now, strict=False)):
         if one["hash"] != other["hash"]:
             return f"{_place(other, at)} changed"
     if len(now) < len(before):
         return f"{_place(before[len(now)], len(now))} is gone"
-    return "nothing before it changed: it had expired, or was not kept"
+    return "nothing before it changed: the cache had expired, or was not kept"
 
 
 def _place(part: Row, at: int) -> str:
@@ -158,11 +158,11 @@ def _place(part: Row, at: int) -> str:
 
 
 def recording(row: Row) -> Json:
-    """A recording: view.document without its events, and these as runs."""
+    """Returns a recording: the document of document.py, with its events as runs."""
     shown = _document(row["path"], row["changed"])
     if "problem" in shown:
         return {"row": row, **shown}
-    told = {name: value for name, value in shown.items() if name not in ("events", "chunks", "request", "forwarded")}
+    facts = {name: value for name, value in shown.items() if name not in ("events", "chunks", "request", "forwarded")}
     answer = {side: _answer(message) for side, message in shown["answer"].items()}
     notices = list(shown["notices"])
     times = dict(shown["times"])
@@ -171,7 +171,7 @@ def recording(row: Row) -> Json:
     runs = _runs(shown["events"])
     return {
         "row": row,
-        **told,
+        **facts,
         "notices": notices,
         "times": times,
         "answer": answer,
@@ -185,7 +185,7 @@ def recording(row: Row) -> Json:
 
 
 def events(row: Row, first: int, count: int) -> list[Json]:
-    """Events by number, from 1, with their bytes."""
+    """Returns events by number, from 1, with their bytes."""
     every = _document(row["path"], row["changed"]).get("events", [])
     return [_bounded(event) for event in every[max(0, first - 1) : max(0, first - 1) + min(count, 500)]]
 
@@ -195,10 +195,10 @@ def _bounded(event: Json) -> Json:
 
 
 @lru_cache(3)
-def _document(path: str, changed: float) -> Json:  # noqa: ARG001  it is there for the cache
-    """All of a recording; or its `problem`."""
+def _document(path: str, changed: float) -> Json:  # noqa: ARG001  part of the cache's key
+    """Returns the whole document of a recording, or its `problem`."""
     from ...recordings.read.document import document  # noqa: PLC0415
-    from ...recordings.read.replay import RecordingError, load  # noqa: PLC0415  slow: all of the mending
+    from ...recordings.read.replay import RecordingError, load  # noqa: PLC0415  slow: imports the whole pipeline
 
     folder = Path(path)
     try:
@@ -217,7 +217,7 @@ def _forwarded(folder: Path) -> dict[str, Any] | None:
 
 
 def _runs(every: Sequence[Json]) -> list[Json]:
-    """Events in lines: untouched ones of one kind in a row are one line, each that was mended is its own."""
+    """Joins consecutive untouched events of one kind into one line; each mended event has its own."""
     runs: list[Json] = []
     for event in every:
         says = str(event["says"])
@@ -255,18 +255,18 @@ def _quoted(says: str) -> str:
 
 
 def _pace(every: Sequence[Json]) -> list[list[float]]:
-    """Milliseconds, and events until then: some 200 points of the curve."""
+    """Returns about 200 points of the curve: milliseconds, and the number of events until then."""
     step = max(1, len(every) // 200)
     return [[event["ms"], event["n"]] for event in every[::step]] + ([[every[-1]["ms"], every[-1]["n"]]] if every else [])
 
 
 def parts(index: Index, row: Row) -> list[Json]:
-    """The request, part by part."""
+    """Returns the request part by part."""
     return [_shown(part, json.loads(part["value"])) for part in index.parts(row["id"]) if part["place"] != ANSWER]
 
 
 def part(index: Index, key: int) -> Json | None:
-    """A part, to its end."""
+    """Returns a whole part."""
     found = index.part(key)
     if found is None:
         return None
@@ -278,7 +278,7 @@ def image(index: Index, key: int, name: str) -> tuple[str, bytes] | None:
     """The media type and the bytes of an image of a part, from the latest readable request that has the part."""
     from ...recordings.read.images import find_image  # noqa: PLC0415  rare
 
-    for path in index.having(key):
+    for path in index.paths_with(key):
         with suppress(OSError, ValueError, RecursionError):
             if found := find_image(json.loads(read(Path(path) / "request.json")), name):
                 return found
@@ -286,7 +286,7 @@ def image(index: Index, key: int, name: str) -> tuple[str, bytes] | None:
 
 
 def difference(index: Index, row: Row, other: Row | None) -> Json:
-    """What is new in a request, against another: parts that came, and that went."""
+    """Compares a request with another: parts that were added and removed."""
     now = [one for one in index.parts(row["id"]) if one["place"] != ANSWER]
     if other is None:
         return {"against": None, "added": [], "removed": [], "same": 0, "changes": []}
@@ -312,7 +312,7 @@ def difference(index: Index, row: Row, other: Row | None) -> Json:
 
 
 def _same(before: Iterable[Row], now: Iterable[Row], cls: str) -> bool:
-    """Whether what stands in front of the conversation is the same."""
+    """Returns whether the parts of a class before the conversation are the same."""
     fronts = (takewhile(lambda one: one["cls"] in ("system", "tools"), parts) for parts in (before, now))
     one, other = ([part["hash"] for part in front if part["cls"] == cls] for front in fronts)
     return one == other
@@ -324,13 +324,13 @@ def _text(one: Row) -> str:
 
 
 def lines(old: str, new: str, context: int = 2) -> list[list[str]]:
-    """The difference of two texts, line by line: [" " | "-" | "+" | "@", text]."""
-    told = difflib.unified_diff(old[:400_000].splitlines(), new[:400_000].splitlines(), lineterm="", n=context)
-    return [[line[:1], line[1:] if line[:1] != "@" else line] for line in list(told)[2:1000]]
+    """Returns the difference of two texts line by line: [" " | "-" | "+" | "@", text]."""
+    diff = difflib.unified_diff(old[:400_000].splitlines(), new[:400_000].splitlines(), lineterm="", n=context)
+    return [[line[:1], line[1:] if line[:1] != "@" else line] for line in list(diff)[2:1000]]
 
 
 def context(index: Index, row: Row) -> list[Json]:
-    """Bytes of a request by what they are, the whole of it by part."""
+    """Returns the size of each part of a request with its class."""
     return [
         {"part": one["part"], "cls": one["cls"], "kind": one["kind"], "size": one["size"], "at": one["place"], "name": _name(one)}
         for one in index.parts(row["id"])
@@ -346,7 +346,7 @@ def _name(one: Row) -> str:
 
 
 def curl(row: Row) -> str:
-    """The request as a command, with $KEY in the place of the key."""
+    """Returns the request as a shell command, with $KEY instead of the key."""
     folder = Path(row["path"])
     meta = json.loads(read(folder / "meta.json"))
     scheme = str(meta.get("scheme") or "https")
@@ -356,5 +356,5 @@ def curl(row: Row) -> str:
     for one, value in kept:
         if one.lower() not in ("host", "content-length", "connection", "accept-encoding", "transfer-encoding"):
             words += ["-H", f"{one}: {value}"]
-    told = " ".join(map(shlex.quote, words))
-    return f'{told} -H "{name}" --data-binary @{shlex.quote(str(folder / "request.json"))}'
+    command = " ".join(map(shlex.quote, words))
+    return f'{command} -H "{name}" --data-binary @{shlex.quote(str(folder / "request.json"))}'

@@ -1,14 +1,14 @@
-"""Who may ask: whoever has the token, from a page of this server, by a name that only this machine has.
+"""Access control: a client needs the token, from a page of this server, under a name that only this machine has.
 
-    http://127.0.0.1:8123/#TOKEN        the fragment is sent to nobody; the page sends it once, and has a cookie from then on
+    http://127.0.0.1:8123/#TOKEN        browsers do not send the fragment; the page sends it once, and gets a cookie
 
     Host: evil.example:8123             (DNS rebinding)   403 without a body
     Origin: https://evil.example        (another site)    403
     no cookie                                             401
-    a socket without an Origin                            403: a browser's has one
+    a socket without an Origin                            403: a browser always sends one
 
-Rule of this file: nothing is answered before all of it is looked at, and every answer has the same headers. Links from elsewhere
-may open this page: without the cookie, which is sent along by this page alone, it is an empty one.
+1. All of this is checked before any response, and every response has the same headers.
+2. Links from other sites may open the page, but it is empty without the cookie, which is sent only from the page itself.
 """
 
 import hmac
@@ -30,16 +30,16 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Server": "toolmend",
 }
-"""Of each answer. There is no header of CORS, ever."""
+"""The headers of each response. There are no CORS headers, ever."""
 
 OWN = frozenset({"127.0.0.1", "::1", "localhost"})
-"""What this machine calls itself, and nobody else can be called."""
+"""Names of this machine that no other machine can have."""
 
 _NAME = re.compile(r"[^A-Za-z0-9]")
 
 
 class Gate:
-    """`name`: of the cookie; two servers on one host have two, though ports do not part cookies."""
+    """Checks requests. `name` is part of the cookie's name: cookies do not distinguish ports, so each server needs its own."""
 
     def __init__(self, name: str) -> None:
         self.token = secrets.token_urlsafe(32)
@@ -47,7 +47,7 @@ class Gate:
         self._session = secrets.token_urlsafe(32)
 
     def opens(self, token: object) -> str | None:
-        """The cookie's value for whoever has the token."""
+        """Returns the cookie's value if the token is right."""
         right = isinstance(token, str) and hmac.compare_digest(token.encode(errors="replace"), self.token.encode())
         return self._session if right else None
 
@@ -55,7 +55,7 @@ class Gate:
         return cookie is not None and hmac.compare_digest(cookie.encode(errors="replace"), self._session.encode())
 
     def is_own(self, request: HTTPServerRequest, *, socket: bool = False) -> bool:
-        """Whether a request calls this machine, and comes from no other page."""
+        """Returns whether a request uses a name of this machine and does not come from another site."""
         hosts = request.headers.get_list("Host")
         if len(hosts) != 1 or split_port(hosts[0])[0] not in OWN or not request.path.startswith("/"):
             return False

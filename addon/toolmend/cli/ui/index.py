@@ -1,10 +1,10 @@
-"""What the pages list and search, in SQLite: a cache of what lies in the folder. Where it is deleted, it is made again.
+"""The lists and the search of the pages, in SQLite: a cache of the folder, which is rebuilt if it is deleted.
 
-    index.put(rows)                     recordings, new or changed             index.put_whole(row, whole)    its parts
+    index.put(rows)                     recordings, new or changed             index.put_parts(row, whole)    their parts
     index.rows(q="kimi", state="…")     pages of 200, newest first             index.sessions(…)
-    index.search("a phrase")            where it stands, once a part
+    index.search("a phrase")            each part that contains it, once
 
-Rule of this file: SQL has no text of others in it, only parameters. One thread uses it.
+SQL never contains recorded text, only parameters. One thread uses the index.
 """
 
 import json
@@ -19,16 +19,16 @@ from zlib import crc32
 
 from ...config.data_folder import private
 from . import prices
-from .reading import ANSWER, ROW, Row, Whole
+from .reading import ANSWER, ROW, RecordingParts, Row
 
 LAYOUT = 6
-"""The version of the tables below. An index of another layout, or made with other prices, is made again."""
+"""The version of the tables below. An index with another version, or made with other prices, is rebuilt."""
 
 PAGE = 200
-"""Rows in one answer, at most."""
+"""Rows in one response, at most."""
 
-AROUND = 80
-"""Characters shown on either side of what was found."""
+CONTEXT_CHARS = 80
+"""Characters shown on each side of a match."""
 
 _TABLES = f"""
 CREATE TABLE recording (id INTEGER PRIMARY KEY, {", ".join(f"{name} {kind}" for name, kind in ROW.items())});
@@ -45,14 +45,14 @@ CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize='trigram');
 
 _TITLED = """SELECT title, agent, model FROM recording WHERE session = ? AND title != ''
     ORDER BY sub != '', tools > 0 DESC, at LIMIT 1"""
-"""What a session is called by: what the main agent was asked first, with tools."""
+"""A session's title: the first request of the main agent with tools."""
 
 _LIKE = ("name", "agent", "host", "model", "title", "said", "calls", "rules", "error", "route")
-"""Columns in which a filter's words are looked for."""
+"""Columns that a filter's words are searched in."""
 
 
 def cache_file(root: Path) -> Path:
-    """Where the index of a folder lies."""
+    """Returns the path of a folder's index."""
     base = Path(os.environ.get("XDG_CACHE_HOME", "").strip() or Path.home() / ".cache")
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
@@ -60,52 +60,52 @@ def cache_file(root: Path) -> Path:
 
 
 class Index:
-    """`path`: None for one in memory."""
+    """The index of a folder. `path` None: in memory."""
 
     def __init__(self, path: Path | None) -> None:
-        self._db = self._opened(path)
+        self._db = self._open(path)
 
-    def _opened(self, path: Path | None) -> sqlite3.Connection:
+    def _open(self, path: Path | None) -> sqlite3.Connection:
         if path is None:
-            return _prepared(sqlite3.connect(":memory:"))
+            return _prepare(sqlite3.connect(":memory:"))
         try:
             private(path.parent)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
             db = sqlite3.connect(path, timeout=5)
             try:
-                return _prepared(db)
-            except sqlite3.DatabaseError:  # torn, or no database at all
+                return _prepare(db)
+            except sqlite3.DatabaseError:  # damaged, or of another version
                 db.close()
                 for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
                     name.unlink(missing_ok=True)
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-                return _prepared(sqlite3.connect(path, timeout=5))
+                return _prepare(sqlite3.connect(path, timeout=5))
         except (OSError, RuntimeError, sqlite3.Error):
-            return _prepared(sqlite3.connect(":memory:"))
+            return _prepare(sqlite3.connect(":memory:"))
 
     def close(self) -> None:
         self._db.close()
 
     # writing
 
-    def known(self) -> dict[str, float]:
-        """When each recording's meta.json was changed, by its path; those that were live are to be read again."""
+    def modification_times(self) -> dict[str, float]:
+        """Returns the modification time of each recording's meta.json by path; 0 for live ones, which are read again."""
         rows = self._db.execute("SELECT path, changed, live FROM recording")
         return {path: 0.0 if live else changed for path, changed, live in rows}
 
     def put(self, rows: Iterable[Row]) -> None:
-        """New or changed recordings. What is known of their parts stays as long as they are the same."""
+        """Inserts new or changed recordings. Their parts are kept as long as they are unchanged."""
         names = [name for name in ROW if name != "path"]
         sql = (
-            f"INSERT INTO recording ({', '.join(ROW)}) VALUES ({', '.join(f':{name}' for name in ROW)}) "  # noqa: S608  names of ours
+            f"INSERT INTO recording ({', '.join(ROW)}) VALUES ({', '.join(f':{name}' for name in ROW)}) "  # noqa: S608
             f"ON CONFLICT (path) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}"
         )
         with self._db:
-            self._db.executemany(sql, map(_whole_texts, rows))
+            self._db.executemany(sql, map(_valid_texts, rows))
 
-    def put_whole(self, row: Row, whole: Whole) -> Row:
-        """The parts of a recording; returns its row with what they say."""
-        columns = _whole_texts(whole.columns)
+    def put_parts(self, row: Row, whole: RecordingParts) -> Row:
+        """Stores the parts of a recording; returns its row with the columns that they fill."""
+        columns = _valid_texts(whole.columns)
         with self._db:
             if row["tip"]:
                 columns["session"] = self._session_by_tip(row, whole.tips)
@@ -113,7 +113,7 @@ class Index:
             for at, part in whole.parts:
                 self._db.execute("INSERT OR REPLACE INTO uses VALUES (?, ?, ?)", (row["id"], at, self._part(part)))
             changes = ", ".join(f"{name} = ?" for name in columns)
-            self._db.execute(f"UPDATE recording SET {changes} WHERE id = ?", (*columns.values(), row["id"]))  # noqa: S608  names of ours
+            self._db.execute(f"UPDATE recording SET {changes} WHERE id = ?", (*columns.values(), row["id"]))  # noqa: S608
         return row | columns
 
     def _part(self, part: Any) -> int:
@@ -131,16 +131,16 @@ class Index:
         return int(cursor.lastrowid or 0)
 
     def _session_by_tip(self, row: Row, tips: Sequence[str]) -> str:
-        """The session of the latest recording whose conversation this one continues; else its own."""
+        """Returns the session of the latest recording whose conversation this one continues; else its own name."""
         for at in range(0, len(tips), 500):
             some = tips[::-1][at : at + 500]
             marks = ",".join("?" * len(some))
-            sql = f"SELECT session FROM recording WHERE tip IN ({marks}) AND at < ? ORDER BY at DESC LIMIT 1"  # noqa: S608  marks
+            sql = f"SELECT session FROM recording WHERE tip IN ({marks}) AND at < ? ORDER BY at DESC LIMIT 1"  # noqa: S608
             if found := self._db.execute(sql, (*some, row["at"])).fetchone():
                 return str(found[0])
         return str(row["name"])
 
-    def gone(self, paths: Iterable[str]) -> None:
+    def delete_paths(self, paths: Iterable[str]) -> None:
         with self._db:
             for path in paths:
                 self._db.execute("DELETE FROM uses WHERE recording IN (SELECT id FROM recording WHERE path = ?)", (path,))
@@ -148,20 +148,20 @@ class Index:
 
     # reading
 
-    def _all(self, sql: str, *given: Any) -> list[Row]:
-        cursor = self._db.execute(sql, given)
+    def _all(self, sql: str, *values: Any) -> list[Row]:
+        cursor = self._db.execute(sql, values)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, values, strict=True)) for values in cursor]
 
     def count(self) -> int:
         return int(self._db.execute("SELECT count(*) FROM recording").fetchone()[0])
 
-    def left(self) -> int:
-        """Recordings whose parts are still to be read."""
+    def count_unread(self) -> int:
+        """Returns how many recordings' parts have not been read yet."""
         return int(self._db.execute("SELECT count(*) FROM recording WHERE whole = 0 AND live = 0").fetchone()[0])
 
-    def unread(self) -> Row | None:
-        """The newest that is finished, and whose parts are not known; of those without an id the oldest."""
+    def next_unread(self) -> Row | None:
+        """Returns the newest finished recording whose parts have not been read; without a session id, the oldest first."""
         found = self._all("SELECT * FROM recording WHERE whole = 0 AND live = 0 AND tip != '?' ORDER BY at DESC LIMIT 1")
         found = found or self._all("SELECT * FROM recording WHERE whole = 0 AND live = 0 ORDER BY at LIMIT 1")
         return found[0] if found else None
@@ -182,28 +182,28 @@ class Index:
         return found[0] if found else None
 
     def rows(self, before: str = "", limit: int = PAGE, **filters: str) -> list[Row]:
-        """A page, newest first; `before` is "at,id" of the last one of the page before."""
-        where, given = _where(filters)
+        """Returns a page of rows, newest first; `before` is "at,id" of the last row of the page before."""
+        where, values = _where(filters)
         if before:
             at, _, key = before.partition(",")
             where.append("(at, id) < (?, ?)")
-            given += [float(at), int(key)]
+            values += [float(at), int(key)]
         clause = f"WHERE {' AND '.join(where)}" if where else ""
-        sql = f"SELECT * FROM recording {clause} ORDER BY at DESC, id DESC LIMIT ?"  # noqa: S608  clauses of ours
-        return self._all(sql, *given, max(1, min(limit, PAGE)))
+        sql = f"SELECT * FROM recording {clause} ORDER BY at DESC, id DESC LIMIT ?"  # noqa: S608  fixed clauses
+        return self._all(sql, *values, max(1, min(limit, PAGE)))
 
     def sessions(self, before: str = "", limit: int = PAGE, session: str = "", **filters: str) -> list[Row]:
-        """Sessions, the one that was at work last first; with filters, those that have such a recording."""
-        where, given = _where(filters)
+        """Returns sessions, the latest active first; with filters, those with a matching recording."""
+        where, values = _where(filters)
         if session:
             where.append("session = ?")
-            given.append(session)
-        inner = f"SELECT session FROM recording WHERE {' AND '.join(where)}"  # noqa: S608  clauses of ours
+            values.append(session)
+        inner = f"SELECT session FROM recording WHERE {' AND '.join(where)}"  # noqa: S608  fixed clauses
         clause = f"WHERE session IN ({inner})" if where else ""
-        having = ""
+        paths_with = ""
         if before:
-            having = "HAVING max(at) < ?"
-            given.append(float(before))
+            paths_with = "HAVING max(at) < ?"
+            values.append(float(before))
         sql = f"""
             SELECT session, min(at) AS at, max(at) AS latest,
                 max(at + coalesce(wait, waited, 0) / 1000 + coalesce(last, 0) / 1000) AS until,
@@ -216,8 +216,8 @@ class Index:
                 sum(state = 'client_closed') AS interrupted, sum(state IN ('partial', 'waiting') AND NOT live) AS cut,
                 max(pinned) AS pinned, group_concat(DISTINCT nullif(agent, '')) AS agents,
                 group_concat(DISTINCT nullif(model, '')) AS models
-            FROM recording {clause} GROUP BY session {having} ORDER BY live DESC, latest DESC LIMIT ?"""  # noqa: S608  clauses of ours
-        found = self._all(sql, *given, max(1, min(limit, PAGE)))
+            FROM recording {clause} GROUP BY session {paths_with} ORDER BY live DESC, latest DESC LIMIT ?"""  # noqa: S608
+        found = self._all(sql, *values, max(1, min(limit, PAGE)))
         for one in found:
             for title in self._all(_TITLED, one["session"]):
                 one |= {"title": title["title"], "agent": title["agent"], "model": title["model"]}
@@ -226,11 +226,11 @@ class Index:
         return found
 
     def of_session(self, session: str) -> list[Row]:
-        """All recordings of one, oldest first."""
+        """Returns all recordings of a session, oldest first."""
         return self._all("SELECT * FROM recording WHERE session = ? ORDER BY at, id", session)
 
     def firsts(self, session: str, since: float = 0.0) -> list[Row]:
-        """The parts of a session, each where it came first in its lane: the main agent's, or a subagent's; as of a moment."""
+        """Returns the parts of a session since a time, each where it first occurs in its lane (main agent or subagent)."""
         sql = """
             SELECT recording.sub AS sub, recording.id AS recording, min(recording.at) AS asked, uses.at AS place, part.id AS part,
                 part.kind AS kind, part.role AS role, part.cls AS cls, part.value AS value, part.size AS size
@@ -239,20 +239,20 @@ class Index:
         return self._all(sql, session, since)
 
     def parts(self, recording: int) -> list[Row]:
-        """The parts of a request, in order, and the answer."""
+        """Returns the parts of a request in order, then the answer."""
         sql = """
             SELECT uses.at AS place, part.id AS part, part.hash AS hash, kind, role, cls, value, size
             FROM uses JOIN part ON part.id = uses.part WHERE recording = ? ORDER BY uses.at"""
         return self._all(sql, recording)
 
     def answer(self, recording: int) -> dict[str, Any] | None:
-        """The folded answer."""
+        """Returns the folded answer, or None."""
         sql = "SELECT value FROM uses JOIN part ON part.id = uses.part WHERE recording = ? AND at = ?"
         found = self._db.execute(sql, (recording, ANSWER)).fetchone()
         return json.loads(found[0]) if found else None
 
     def before(self, row: Row) -> Row | None:
-        """The recording of the same lane that came before."""
+        """Returns the recording before this one in the same lane, or None."""
         sql = """SELECT * FROM recording WHERE session = ? AND sub = ? AND (at, id) < (?, ?) AND kind = ?
             ORDER BY at DESC, id DESC LIMIT 20"""
         found = self._all(sql, row["session"], row["sub"], row["at"], row["id"], row["kind"])
@@ -260,13 +260,13 @@ class Index:
         return next(iter(same or found), None)
 
     def after(self, row: Row) -> Row | None:
-        """The one behind it."""
+        """Returns the recording after this one in the same lane, or None."""
         sql = "SELECT * FROM recording WHERE session = ? AND sub = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT 1"
         found = self._all(sql, row["session"], row["sub"], row["at"], row["id"])
         return found[0] if found else None
 
     def prompts(self) -> list[Row]:
-        """System prompts and lists of tools, by version."""
+        """Returns the versions of system prompts and tool lists."""
         sql = """
             SELECT part.id AS part, part.kind AS kind, part.role AS role, part.size AS size, count(*) AS uses,
                 min(recording.at) AS first, max(recording.at) AS latest,
@@ -281,62 +281,64 @@ class Index:
         found = self._all("SELECT id AS part, kind, role, cls, value, size FROM part WHERE id = ?", key)
         return found[0] if found else None
 
-    def having(self, key: int, limit: int = 5) -> list[str]:
-        """The folders of the latest recordings that have a part."""
+    def paths_with(self, key: int, limit: int = 5) -> list[str]:
+        """Returns the folders of the latest recordings that have a part."""
         sql = """SELECT path FROM uses JOIN recording ON recording.id = uses.recording
             WHERE part = ? ORDER BY recording.at DESC LIMIT ?"""
         return [str(path) for (path,) in self._db.execute(sql, (key, limit))]
 
     def search(self, text: str, limit: int = 60) -> list[Row]:
-        """Where a text stands: each part once, with the recording that had it first."""
+        """Returns the parts that contain a text, each with the recording that had it first."""
         if len(text) >= 3:
-            where, given = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?", [_phrase(text), limit]
+            where, values = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?", [_phrase(text), limit]
         else:
-            where, given = "SELECT id FROM part WHERE text LIKE ? ESCAPE '\\' ORDER BY id DESC LIMIT ?", [_like(text), limit]
+            where, values = "SELECT id FROM part WHERE text LIKE ? ESCAPE '\\' ORDER BY id DESC LIMIT ?", [_like(text), limit]
         sql = f"""
             SELECT part.id AS part, kind, role, part.text AS text, min(uses.recording) AS recording
             FROM part JOIN uses ON uses.part = part.id WHERE part.id IN ({where})
-            GROUP BY part.id ORDER BY part.id DESC"""  # noqa: S608  clauses of ours
+            GROUP BY part.id ORDER BY part.id DESC"""  # noqa: S608  fixed clauses
         hits = []
-        for hit in self._all(sql, *given):
+        for hit in self._all(sql, *values):
             whole = hit.pop("text")
             at = max(0, whole.lower().find(text.lower()))
             row = self.row(hit["recording"])
             if row:
                 hit |= {name: row[name] for name in ("name", "session", "sub", "agent", "model", "at", "title")}
                 end = at + len(text)
-                hits.append(hit | {"around": (whole[max(0, at - AROUND) : at], whole[at:end], whole[end : end + AROUND])})
+                hits.append(
+                    hit | {"around": (whole[max(0, at - CONTEXT_CHARS) : at], whole[at:end], whole[end : end + CONTEXT_CHARS])}
+                )
         return sorted(hits, key=lambda hit: -hit["at"])
 
     def facets(self) -> dict[str, list[str]]:
-        """What can be filtered by."""
+        """Returns the values that can be filtered by."""
         found = {}
         for name in ("agent", "model", "state", "host"):
-            sql = f"SELECT {name} FROM recording WHERE {name} != '' GROUP BY {name} ORDER BY count(*) DESC LIMIT 50"  # noqa: S608  names of ours
+            sql = f"SELECT {name} FROM recording WHERE {name} != '' GROUP BY {name} ORDER BY count(*) DESC LIMIT 50"  # noqa: S608
             found[name] = [str(value) for (value,) in self._db.execute(sql)]
         rules = self._db.execute("SELECT DISTINCT rules FROM recording WHERE rules != ''")
         return found | {"rule": sorted({name for (text,) in rules for name in text.split()})}
 
 
-def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
+def _prepare(db: sqlite3.Connection) -> sqlite3.Connection:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = OFF")
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    wanted = _version()
-    if version != wanted:
+    expected = _version()
+    if version != expected:
         if version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise sqlite3.DatabaseError("of another version")
-        db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {wanted}; COMMIT;")
+        db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {expected}; COMMIT;")
     return db
 
 
 def _version() -> int:
-    """A number of 31 bits for the layout and the prices that the costs in an index are computed with."""
+    """Returns a number of 31 bits for the layout and the prices that the index's costs were computed with."""
     return crc32(f"{LAYOUT} {prices.known()} {prices.own()}".encode()) >> 1 | 1
 
 
-def _whole_texts(row: Row) -> Row:
-    """A row whose texts have no half of a surrogate pair, which JSON may have and SQLite does not take."""
+def _valid_texts(row: Row) -> Row:
+    """Returns a row without lone surrogates, which JSON may contain and SQLite rejects."""
     return {name: value.encode(errors="replace").decode() if isinstance(value, str) else value for name, value in row.items()}
 
 
@@ -347,7 +349,7 @@ def _like(text: str) -> str:
 
 
 def _phrase(text: str) -> str:
-    """As FTS5 reads it: one phrase, whatever stands in it."""
+    """Returns a text as one phrase of FTS5, whatever it contains."""
     return '"' + text.replace('"', '""').replace("\0", "") + '"'
 
 
@@ -360,26 +362,26 @@ _STATES = {
     "cut": "(state IN ('partial', 'waiting') AND NOT live)",
     "pinned": "pinned = 1",
 }
-"""Filters beside the states of meta.json."""
+"""Filters in addition to the states of meta.json."""
 
 
 def _where(filters: dict[str, str]) -> tuple[list[str], list[Any]]:
     where: list[str] = []
-    given: list[Any] = []
+    values: list[Any] = []
     for word in filters.get("q", "").split():
         where.append("(" + " OR ".join(f"{name} LIKE ? ESCAPE '\\'" for name in _LIKE) + ")")
-        given += [_like(word)] * len(_LIKE)
+        values += [_like(word)] * len(_LIKE)
     for name in ("agent", "model", "host", "session"):
         if value := filters.get(name):
             where.append(f"{name} = ?")
-            given.append(value)
+            values.append(value)
     if rule := filters.get("rule"):
         where.append("' ' || rules || ' ' LIKE ? ESCAPE '\\'")
-        given.append(_like(f" {rule} "))
+        values.append(_like(f" {rule} "))
     if state := filters.get("state"):
         if state in _STATES:
             where.append(_STATES[state])
         else:
             where.append("state = ?")
-            given.append(state)
-    return where, given
+            values.append(state)
+    return where, values

@@ -1,9 +1,9 @@
-"""Markdown as a tree of elements, not as HTML: the page makes elements of it, and nothing of it can be markup.
+"""Markdown as a tree of elements instead of HTML: the page creates elements from it, so nothing in it can be markup.
 
     tree("Hi **you**")      [["p", {}, ["Hi ", ["strong", {}, ["you"]]]]]
     tree("```py\\nx = 1\\n```")   [["pre", {"lang": "py"}, [["span", {"class": "n"}, ["x"]], …]]]
 
-Rule of this file: the tags are those of `TAGS`; a link leads to http, https or mailto, and an image is its text.
+Only tags in `TAGS` occur; links lead to http, https or mailto; an image becomes text.
 """
 
 from functools import lru_cache
@@ -22,13 +22,13 @@ TAGS = frozenset(
         *("strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
     }
 )
-"""What a tree is made of."""
+"""The tags of a tree."""
 
 MAX_TEXT = 200_000
-"""Characters that are read as Markdown; what is longer is a text."""
+"""Characters that are parsed as Markdown; a longer text stays plain."""
 
 MAX_CODE = 40_000
-"""Characters of code that are coloured."""
+"""Characters of code that are highlighted."""
 
 _SCHEMES = ("http://", "https://", "mailto:")
 
@@ -43,7 +43,7 @@ def _reader() -> MarkdownIt:
 
 @lru_cache(2000)
 def tree(text: str) -> list[Node]:
-    """The nodes of a text."""
+    """Returns the nodes of a text."""
     if len(text) > MAX_TEXT:
         return [["pre", {}, [text]]]
     try:
@@ -95,7 +95,7 @@ def _attributes(token: Token) -> dict[str, str]:
 
 
 def coloured(code: str, lang: str) -> list[Node]:
-    """Code with the classes of its words, where its language is known."""
+    """Returns code as nodes with the classes of its tokens, if its language is known."""
     if not lang or len(code) > MAX_CODE:
         return [code]
     try:

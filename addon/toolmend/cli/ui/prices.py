@@ -1,8 +1,8 @@
-"""What an answer cost: by the user's `[[price]]` tables, else by genai-prices where it is installed (`toolmend[ui]`).
+"""The cost of a response: by the user's `[[price]]` tables, else by genai-prices if it is installed (`toolmend[ui]`).
 
     cost("claude-opus-4-5", "anthropic", "api.anthropic.com", at, usage)      0.0123 US dollars, or None
 
-Nothing is asked of a network. A model that no table has costs None, which the pages show as "—".
+No network is used. The cost of a model without a price is None, which the pages show as "—".
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from ...config.price_tables import Price
 @cache
 def _package() -> Any:
     try:
-        import genai_prices  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  an extra, and slow
+        import genai_prices  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  an optional extra, and slow
     except ImportError:
         return None
     return genai_prices
@@ -27,7 +27,7 @@ def _package() -> Any:
 
 @cache
 def own() -> tuple[Price, ...]:
-    """The user's tables; none if the settings are wrong, which every other command reports."""
+    """Returns the user's tables; none if the settings are wrong, which every other command reports."""
     try:
         return everywhere({}).prices
     except SettingsError:
@@ -35,7 +35,7 @@ def own() -> tuple[Price, ...]:
 
 
 def known() -> str:
-    """The table of prices that is installed, with its version; empty if there is none."""
+    """Returns the installed price table with its version; empty if there is none."""
     try:
         return f"genai-prices {version('genai-prices')}"
     except PackageNotFoundError:
@@ -43,14 +43,14 @@ def known() -> str:
 
 
 def cost(model: str, provider: str, host: str, at: datetime, usage: Mapping[str, Any]) -> float | None:
-    """US dollars for an answer; None where the price or the usage is unknown.
+    """Returns the cost of a response in US dollars; None if the price or the usage is unknown.
 
     Args:
-        model: the model's id.
-        provider: the name of the provider, as a recording has it.
-        host: the host that answered.
-        at: when the answer was asked for, as prices change.
-        usage: the counts of the folded answer.
+        model: The model's id.
+        provider: The provider's name, as recordings have it.
+        host: The host that responded.
+        at: The time of the request, as prices change.
+        usage: The counts of the folded answer.
     """
     if not model or not usage.get("output_tokens"):
         return None
@@ -71,6 +71,6 @@ def _by_package(model: str, provider: str, at: datetime, usage: Mapping[str, Any
     for named in (provider or None, None):
         try:
             return float(package.calc_price(counts, model_ref=model, provider_id=named, genai_request_timestamp=at).total_price)
-        except Exception:  # noqa: S112  no such model at this provider, or counts that do not fit
+        except Exception:  # noqa: S112  no such model at this provider, or invalid counts
             continue
     return None

@@ -1,11 +1,11 @@
-"""A recording's folder, as the index keeps it: one row, and on request the parts of its request and its answer.
+"""Reads a recording's folder for the index: one row, and on request the parts of its request and answer.
 
-    row_of(folder)      all columns of a recording              whole_of(row)      [Part(kind="text", role="user", …), …]
+    row_of(folder)      all columns of a recording              parts_of(row)      [ContextPart(kind="text", role="user", …), …]
 
-A part is what a conversation is made of: a text, a call, a result, a system prompt, the list of tools. The same part has the same
-hash in all requests, so it is kept, searched and compared once.
+A conversation consists of parts: texts, calls, results, the system prompt, the tool list. Equal parts have equal hashes in all
+requests, so each is stored, searched and compared once.
 
-Rule of this file: it reads and raises for nothing: what cannot be read is empty. `ROW` names the columns, in their order.
+Nothing here raises: what cannot be read is empty. `ROW` has the columns in order.
 """
 
 import json
@@ -31,8 +31,8 @@ ROW = {
     # column: its type in SQLite
     "path": "TEXT UNIQUE",
     "name": "TEXT",
-    "changed": "REAL",  # of meta.json, seconds
-    "at": "REAL",  # when it was asked, seconds
+    "changed": "REAL",  # modification time of meta.json, seconds
+    "at": "REAL",  # time of the request, seconds
     "state": "TEXT",
     "live": "INTEGER",
     "agent": "TEXT",
@@ -44,55 +44,55 @@ ROW = {
     "route": "TEXT",
     "status": "INTEGER",
     "stream": "INTEGER",
-    "rules": "TEXT",  # between spaces
+    "rules": "TEXT",  # separated by spaces
     "observed": "INTEGER",
     "error": "TEXT",
-    "tokens_in": "INTEGER",  # cached and written ones too
+    "tokens_in": "INTEGER",  # including cached and cache-written ones
     "tokens_out": "INTEGER",
     "cached": "INTEGER",
     "cache_write": "INTEGER",
     "reasoning": "INTEGER",
     "cost": "REAL",
-    "wait": "REAL",  # to the first byte, ms
-    "waited": "REAL",  # in vain, ms
+    "wait": "REAL",  # until the first byte, ms
+    "waited": "REAL",  # without a response, ms
     "last": "REAL",  # from the first byte to the last, ms
     "gap": "REAL",  # the longest silence, ms
     "size": "INTEGER",
     "pinned": "INTEGER",
     "session": "TEXT",
-    "sub": "TEXT",  # the subagent
+    "sub": "TEXT",  # the subagent's id
     "parent": "TEXT",
     "sub_name": "TEXT",
     "kind": "TEXT",
     "turn": "TEXT",
-    "title": "TEXT",  # first words of the user
-    "tools": "INTEGER",  # how many are offered
-    "calls": "TEXT",  # the tools that the answer calls, between spaces
-    "said": "TEXT",  # the answer's last words
+    "title": "TEXT",  # the user's first words
+    "tools": "INTEGER",  # number of offered tools
+    "calls": "TEXT",  # names of the tools that the answer calls, separated by spaces
+    "said": "TEXT",  # the end of the answer's text
     "suspect": "TEXT",
-    "tip": "TEXT",  # of the conversation, for those without a session's id
-    "whole": "INTEGER",  # its parts are read
+    "tip": "TEXT",  # hash of the conversation, for recordings without a session id
+    "whole": "INTEGER",  # whether its parts have been read
 }
 
-SAID = 200
-"""Characters of the last words, and of the title."""
+MAX_TITLE = 200
+"""Characters of the answer's end, and of the title."""
 
 MAX_REQUEST = 64 * 1024 * 1024
-"""Bytes of a request that are read."""
+"""Bytes of a request that are parsed."""
 
 _INJECTED = re.compile(r"\s*<(system-reminder|environment_context|user_instructions|(?:local-)?command-[a-z]+|INSTRUCTIONS)\b")
-"""What agents put in front of the user's words, as the user."""
+"""Texts that agents insert before the user's own, with role user."""
 
 _PER_REQUEST = re.compile(r"x-anthropic-billing-header:")
-"""A system text that is another in each request."""
+"""A system text that differs in each request."""
 
 _MS = re.compile(rb'"t_ms":([0-9.]+)')
 ANSWER = 1_000_000
-"""The place of the answer behind all parts of the request."""
+"""The position of the answer: after all parts of the request."""
 
 
-class Files:
-    """The files of a folder, each read once."""
+class RecordingFiles:
+    """The files of a recording's folder, each read at most once."""
 
     def __init__(self, folder: Path) -> None:
         with os.scandir(folder) as files:
@@ -117,7 +117,7 @@ class Files:
         return self._read[name, tail]
 
     def json(self, name: str) -> dict[str, Any]:
-        """An object; empty where there is none."""
+        """Returns the object in a JSON file; empty if there is none."""
         try:
             value = json_text.loads(self.read(name))
         except (OSError, ValueError):
@@ -126,27 +126,27 @@ class Files:
 
 
 def row_of(folder: Path) -> Row | None:
-    """A recording; None where there is none any more."""
+    """Returns the row of a recording, or None if it is gone."""
     try:
-        files = Files(folder)
+        files = RecordingFiles(folder)
         changed = files.found["meta.json"].stat(follow_symlinks=False).st_mtime
     except (OSError, KeyError):
         return None
     try:
         return _row(entry_of(folder, files), files, changed)
-    except Exception as error:  # who knows what others have written there
-        return _row(Entry(folder, error=type(error).__name__), Nothing(), changed)
+    except Exception as error:  # other programs may have written there
+        return _row(Entry(folder, error=type(error).__name__), NoFiles(), changed)
 
 
-class Nothing(Files):
-    """The files of what cannot be read."""
+class NoFiles(RecordingFiles):
+    """The files of a recording that cannot be read: none."""
 
     def __init__(self) -> None:
         self.found: dict[str, os.DirEntry[str]] = {}
         self._read: dict[tuple[str, int], bytes] = {}
 
 
-def _row(entry: Entry, files: Files, changed: float) -> Row:
+def _row(entry: Entry, files: RecordingFiles, changed: float) -> Row:
     meta, message = files.json("meta.json"), files.json("message.json")
     session = meta.get("session")
     session = {str(name): str(text) for name, text in session.items()} if isinstance(session, dict) else {}
@@ -176,15 +176,15 @@ def _row(entry: Entry, files: Files, changed: float) -> Row:
         "turn": session.get("turn", ""),
         "title": "",
         "tools": 0,
-        **_answered(message, entry.model, entry.provider, entry.host, entry.recorded_at),
-        "suspect": "; ".join(_suspected(one) for one in entry.suspects),
+        **_answer_columns(message, entry.model, entry.provider, entry.host, entry.recorded_at),
+        "suspect": "; ".join(_suspect_text(one) for one in entry.suspects),
         "tip": "" if session.get("id") else "?",
         "whole": 0,
     }
 
 
-def _answered(message: Mapping[str, Any], model: str, provider: str, host: str, at: datetime) -> Row:
-    """The columns that the answer fills."""
+def _answer_columns(message: Mapping[str, Any], model: str, provider: str, host: str, at: datetime) -> Row:
+    """Returns the columns that the answer fills."""
     usage = message.get("usage")
     number = {name: count for name, count in usage.items() if isinstance(count, int)} if isinstance(usage, dict) else {}
     calls = message.get("tool_calls")
@@ -198,12 +198,12 @@ def _answered(message: Mapping[str, Any], model: str, provider: str, host: str, 
         "reasoning": number.get("reasoning_tokens"),
         "cost": cost(model, provider, host, at, number) if number else None,
         "calls": " ".join(names),
-        "said": text[-SAID:],
+        "said": text[-MAX_TITLE:],
     }
 
 
 def is_alive(pid: Any) -> bool:
-    """Whether a process is there; one that cannot be asked is."""
+    """Returns whether a process runs; True if that cannot be found out."""
     if not isinstance(pid, int) or pid <= 0:
         return False
     try:
@@ -216,8 +216,16 @@ def is_alive(pid: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """`value` is what is shown; `text` what is searched. `cls`: what of the context it is."""
+class ContextPart:
+    """A part of a request or the answer.
+
+    Attributes:
+        kind: text, call, result, file, thinking, tools or answer.
+        role: Whose part it is.
+        value: What is shown.
+        text: What is searched.
+        cls: Its share of the context: system, tools, user, assistant, calls, results, files, reasoning or answer.
+    """
 
     kind: str
     role: str
@@ -227,52 +235,52 @@ class Part:
 
     @property
     def hash(self) -> str:
-        """The same for the same part."""
+        """Equal for equal parts."""
         text = json.dumps([self.kind, self.role, self.value], sort_keys=True)
         return sha256(text.encode()).hexdigest()[:24]
 
 
 @dataclass(slots=True)
-class Whole:
-    """What takes longer to read. `columns`: changed ones of the row; `tips`: of all that the conversation begins with."""
+class RecordingParts:
+    """What is slow to read. `columns`: changed columns of the row; `tips`: hashes of each beginning of the conversation."""
 
-    parts: list[tuple[int, Part]]
+    parts: list[tuple[int, ContextPart]]
     columns: Row
     tips: list[str] = field(default_factory=list)
 
 
-def whole_of(row: Row) -> Whole:
-    """The parts of the request and the answer; none of what cannot be read."""
+def parts_of(row: Row) -> RecordingParts:
+    """Returns the parts of the request and the answer; none if they cannot be read."""
     try:
-        return _whole_of(row)
+        return _parts_of(row)
     except Exception:
-        return Whole([], {"whole": 1})
+        return RecordingParts([], {"whole": 1})
 
 
-def _whole_of(row: Row) -> Whole:
-    from ...recordings.read.turns import folded  # noqa: PLC0415  slow: every API's requests
+def _parts_of(row: Row) -> RecordingParts:
+    from ...recordings.read.turns import folded  # noqa: PLC0415  slow: imports every API's requests
 
     columns: Row = {"whole": 1}
     try:
-        files = Files(Path(row["path"]))
+        files = RecordingFiles(Path(row["path"]))
         size = files.found["request.json"].stat().st_size if "request.json" in files else 0
         request = json_text.loads(safe_read.read(files.found["request.json"].path)) if 0 < size <= MAX_REQUEST else {}
     except (OSError, ValueError):
-        return Whole([], columns)
+        return RecordingParts([], columns)
     shown = folded(request, row["client_api"] or row["api"]) if isinstance(request, dict) else {"turns": [], "tools": []}
     parts = list(enumerate(_parts(shown)))
     message = files.json("message.json")
-    if not message and row["state"] not in NO_ANSWER:  # it was cut, or made by something else
+    if not message and row["state"] not in NO_ANSWER:  # interrupted, or written by another version
         message = _folded(files, row["client_api"] or row["api"])
         asked = datetime.fromtimestamp(row["at"], UTC)
-        columns |= _answered(message, row["model"], row["provider"], row["host"], asked)
+        columns |= _answer_columns(message, row["model"], row["provider"], row["host"], asked)
     if message:
         parts.append((ANSWER, answer_part(message)))
     columns["title"] = _title(part for _, part in parts)
     columns["tools"] = len(shown["tools"])
     columns["gap"] = _gap(files)
     if row["state"] == "complete" and row["status"] < 400 and "suspects" not in files.json("meta.json"):
-        columns["suspect"] = _suspect(message, shown["tools"])  # of before they were told
+        columns["suspect"] = _find_suspects(message, shown["tools"])  # recorded before suspects were
     tips = []
     if row["tip"]:
         tip = sha256(f"{row['agent']}\n{row['host']}\n{row['model']}".encode()).hexdigest()
@@ -281,22 +289,22 @@ def _whole_of(row: Row) -> Whole:
                 tip = sha256(f"{tip}{part.hash}".encode()).hexdigest()[:32]
                 tips += [tip] if part.role != "system" else []
         columns["tip"] = tips[-1] if tips else "-"
-    return Whole(parts, columns, tips[:-1])
+    return RecordingParts(parts, columns, tips[:-1])
 
 
-def _suspected(suspect: Mapping[str, str]) -> str:
-    """In words: "read_file: markup that is not known"."""
+def _suspect_text(suspect: Mapping[str, str]) -> str:
+    """Returns a suspect in words, as "read_file: markup that is not known"."""
     return ": ".join(filter(None, (suspect.get("name", ""), suspect.get("why", ""))))
 
 
-def _suspect(message: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> str:
-    """What looks like a call in an answer and was not made one."""
+def _find_suspects(message: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> str:
+    """Returns what looks like a call in an answer and was not made one, in words."""
     from ...core.tools import Tools  # noqa: PLC0415
     from ...pipeline.suspects import find_suspects  # noqa: PLC0415  slow
 
     schemas = {str(tool["name"]): _object(tool.get("schema")) for tool in tools if tool.get("kind") == "function"}
     found = find_suspects(str(message.get("text") or ""), Tools(schemas), reasoning=str(message.get("reasoning") or ""))
-    return "; ".join(_suspected(one.to_json()) for one in found)
+    return "; ".join(_suspect_text(one.to_json()) for one in found)
 
 
 def _object(text: Any) -> dict[str, Any]:
@@ -307,9 +315,9 @@ def _object(text: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _folded(files: Files, api: str) -> dict[str, Any]:
-    """The answer, of the bytes that the client got."""
-    from ...recordings.read.message_json import message_of  # noqa: PLC0415  slow: every API's answers
+def _folded(files: RecordingFiles, api: str) -> dict[str, Any]:
+    """Folds the answer from the bytes that the client got."""
+    from ...recordings.read.message_json import message_of  # noqa: PLC0415  slow: imports every API's responses
 
     for name, stream in (("client.sse", True), ("client.json", False)):
         with suppress(OSError):
@@ -319,20 +327,20 @@ def _folded(files: Files, api: str) -> dict[str, Any]:
     return {}
 
 
-def answer_part(message: Mapping[str, Any]) -> Part:
-    """The folded answer."""
+def answer_part(message: Mapping[str, Any]) -> ContextPart:
+    """Returns the part of the folded answer."""
     texts = [str(message.get(name) or "") for name in ("reasoning", "text", "refusal")]
     calls = message.get("tool_calls")
     found = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     texts += [f"{call.get('name')} {call.get('arguments')}" for call in found]
-    return Part("answer", "assistant", message, "\n".join(filter(None, texts)), "answer")
+    return ContextPart("answer", "assistant", message, "\n".join(filter(None, texts)), "answer")
 
 
-def _parts(shown: Mapping[str, Any]) -> Iterator[Part]:
+def _parts(shown: Mapping[str, Any]) -> Iterator[ContextPart]:
     if shown["tools"]:
         tools = shown["tools"]
         text = "\n".join(f"{tool['name']}\n{tool['description']}" for tool in tools)
-        yield Part("tools", "system", {"tools": tools}, text, "tools")
+        yield ContextPart("tools", "system", {"tools": tools}, text, "tools")
     for turn in shown["turns"]:
         system = turn["role"] in ("system", "developer")
         role = "system" if system else turn["role"]
@@ -341,7 +349,7 @@ def _parts(shown: Mapping[str, Any]) -> Iterator[Part]:
             text = str(value.get("text", ""))
             if system and _PER_REQUEST.match(text):
                 continue
-            yield Part(part["kind"], role, value, f"{value.get('name', '')} {text}".strip(), _class(part["kind"], role))
+            yield ContextPart(part["kind"], role, value, f"{value.get('name', '')} {text}".strip(), _class(part["kind"], role))
 
 
 def _class(kind: str, role: str) -> str:
@@ -354,14 +362,14 @@ def _class(kind: str, role: str) -> str:
     return "calls" if kind == "call" else "user" if role == "user" else "assistant"
 
 
-def _title(parts: Iterator[Part]) -> str:
+def _title(parts: Iterator[ContextPart]) -> str:
     for part in parts:
         if part.role == "user" and part.kind == "text" and not _INJECTED.match(part.text):
-            return " ".join(part.text[: 4 * SAID].split())[:SAID]
+            return " ".join(part.text[: 4 * MAX_TITLE].split())[:MAX_TITLE]
     return ""
 
 
-def _gap(files: Files) -> float | None:
+def _gap(files: RecordingFiles) -> float | None:
     try:
         times = [float(found) for found in _MS.findall(files.read("upstream.idx"))]
     except (OSError, ValueError):

@@ -1,14 +1,14 @@
-"""The addresses of the page, on tornado, and the socket by which each page hears what changes.
+"""The routes of the page, on tornado, and the socket that pushes changes to each page.
 
-    GET  /  /s/…  /r/…  /prompts …           one page, without any data        GET /assets/<hash>/…     what it is made of
-    POST /api/open                           {"token": …} → a cookie, which all below want
+    GET  /  /s/…  /r/…  /prompts …           one page, without any data        GET /assets/<hash>/…     its files
+    POST /api/open                           {"token": …} → a cookie, which all routes below require
     GET  /api/sessions|recordings|session/…|recording/…|search|prompts|part/…|facets|status
-    WS   /api/live                           {"rows": […], "gone": […], "live": {"7": {"pieces": …}}}; sent: {"watch": [7]}
+    WS   /api/live                           {"rows": […], "gone": […], "live": {"7": {"pieces": …}}}; received: {"watch": [7]}
     POST /api/recording/NAME/pin|unpin|verify|play|promote                  with the header X-Toolmend: 1
     POST /api/session/ID/review|export                                      likewise
 
-Rule of this file: gate.py decides who is answered, before anything else is looked at. A recording is named by its name, which is
-looked up in the index: no path is made of it.
+1. gate.py checks a request before anything else happens.
+2. A recording is looked up in the index by its name: no path is built from a request.
 """
 
 import asyncio
@@ -34,52 +34,58 @@ from .gate import HEADERS, Gate
 from .index import PAGE as PAGE_ROWS
 from .index import Index, cache_file
 from .reading import Row, is_alive
-from .watching import Watcher
+from .watching import FolderWatcher
 
 PAGE = Path(__file__).parent / "page"
 MAX_BODY = 64 * 1024
-"""Bytes of what a page may send."""
+"""Bytes of a request's body."""
 
 GATHER = 0.1
-"""Seconds between two messages to a page: what changes meanwhile is told together."""
+"""Seconds between two messages to a page: changes in between are joined."""
 
 CLOSED = 60.0
-"""Seconds without a page after which a server ends whose command has ended: a page that is loaded anew is gone for one."""
+"""Seconds without a page after which a server ends if its command has ended: reloading a page closes it for a second."""
 
 READS = 300
-"""So many times GATHER it is waited until a session is read."""
+"""How many times GATHER an export waits until a session's parts are read."""
 
 FACETS = 5.0
-"""Seconds for which it is kept what can be filtered by."""
+"""Seconds for which the filter values are cached."""
 
 MAX_WAITING = 200
-"""Messages that wait for a page that does not read: then it is closed, and begins anew."""
+"""Messages queued for a page that does not read: beyond, its socket is closed, and the page reconnects."""
 
 type Json = dict[str, Any]
 
 
 class Server:
-    """One folder, served. `read_only`: nothing is written but the mark that somebody looks.
+    """The server of one folder.
 
-    `pid`: it ends when this process has, and no page is open any more. `asked` is called once, at the first new request.
+    Args:
+        root: The folder.
+        read_only: Whether actions may write nothing. (The mark that a page is open is written anyway.)
+        shown_as: The folder's name on the page.
+        pid: A process; the server ends when it has ended and no page is open.
+
+    `asked` is called once, at the first new request.
     """
 
     def __init__(self, root: Path, *, read_only: bool = False, shown_as: str = "", pid: int | None = None) -> None:
         self.root, self.read_only, self.shown_as, self.pid = root, read_only, shown_as or str(root), pid
-        self.asked: Callable[[], object] | None = None
+        self.on_first_request: Callable[[], object] | None = None
         self.gate = Gate("0")
         self.index = Index(cache_file(root))
-        self.sockets: set[Live] = set()
-        self.watcher = Watcher(root, self.index, self.tell, lambda: bool(self.sockets))
+        self.sockets: set[LiveSocket] = set()
+        self.watcher = FolderWatcher(root, self.index, self.broadcast, lambda: bool(self.sockets))
         self.pool = ThreadPoolExecutor(2, "toolmend-ui-detail")
         self.assets = _assets()
         self.version = sha256(b"".join(body for _, body in self.assets.values())).hexdigest()[:12]
         self._facets: tuple[float, Json] = (0.0, {})
-        self.left = 0.0  # when the last page went
+        self.left = 0.0  # when the last page was closed
         self.port = 0
 
     def listen(self, port: int, unix: Path | None = None) -> None:
-        """Raises OSError."""
+        """Starts to listen on a port of 127.0.0.1 or a socket. Raises OSError."""
         server = HTTPServer(self._application(), max_body_size=MAX_BODY, max_header_size=16 * 1024, idle_connection_timeout=300)
         if unix:
             server.add_socket(bind_unix_socket(str(unix), mode=0o600))
@@ -95,7 +101,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}/#{self.gate.token}"
 
     async def run(self) -> None:
-        """Until it is cancelled, or the process has ended that it is for, and the last page is closed for a while."""
+        """Runs until it is cancelled, or until process `pid` has ended and the last page has been closed for a while."""
         task = asyncio.create_task(self.watcher.run())
         try:
             while self.pid is None or is_alive(self.pid) or self.sockets or (self.left and time.monotonic() - self.left < CLOSED):
@@ -108,43 +114,43 @@ class Server:
                 await task
             self.index.close()
 
-    def tell(self, message: Json) -> None:
-        """Every page hears of it."""
-        if self.asked and any(row["live"] for row in message.get("rows", ())):
-            asyncio.get_running_loop().run_in_executor(self.pool, self.asked)
-            self.asked = None
+    def broadcast(self, message: Json) -> None:
+        """Sends a change to every page."""
+        if self.on_first_request and any(row["live"] for row in message.get("rows", ())):
+            asyncio.get_running_loop().run_in_executor(self.pool, self.on_first_request)
+            self.on_first_request = None
         for socket in list(self.sockets):
-            socket.hear(message)
+            socket.enqueue(message)
 
     def facets(self) -> Json:
-        """What can be filtered by, as it was some seconds ago."""
+        """Returns the values that can be filtered by, at most some seconds old."""
         if time.monotonic() > self._facets[0]:
             self._facets = time.monotonic() + FACETS, self.index.facets()
         return self._facets[1]
 
     def _application(self) -> Application:
-        given = {"server": self}
+        arguments = {"server": self}
         return Application(
             [
-                (r"/assets/[0-9a-f]{12}/([a-z0-9./-]+)", Asset, given),
-                (r"/api/open", Open, given),
-                (r"/api/live", Live, given),
-                (r"/api/recording/([^/]+)/(pin|unpin|verify|play|promote)", Action, given),
-                (r"/api/session/([^/]+)/(review|export)", Share, given),
-                (r"/api/part/([0-9]{1,15})/image/([0-9a-f]{24})", Picture, given),
-                (r"/api/(.+)", Api, given),
-                (r"/(?:|sessions|recordings|prompts|suspects|search|s/[^/]+|r/[^/]+)", Shell, given),
+                (r"/assets/[0-9a-f]{12}/([a-z0-9./-]+)", AssetHandler, arguments),
+                (r"/api/open", OpenHandler, arguments),
+                (r"/api/live", LiveSocket, arguments),
+                (r"/api/recording/([^/]+)/(pin|unpin|verify|play|promote)", RecordingActionHandler, arguments),
+                (r"/api/session/([^/]+)/(review|export)", ShareHandler, arguments),
+                (r"/api/part/([0-9]{1,15})/image/([0-9a-f]{24})", ImageHandler, arguments),
+                (r"/api/(.+)", DataHandler, arguments),
+                (r"/(?:|sessions|recordings|prompts|suspects|search|s/[^/]+|r/[^/]+)", PageHandler, arguments),
             ],
-            default_handler_class=Missing,
-            default_handler_args=given,
-            log_function=lambda _: None,  # an address may hold what is searched for
+            default_handler_class=NotFoundHandler,
+            default_handler_args=arguments,
+            log_function=lambda _: None,  # a URL may contain a search text
             websocket_ping_interval=30,
             compress_response=True,
         )
 
 
-class Base(RequestHandler):
-    """What all addresses have in common."""
+class BaseHandler(RequestHandler):
+    """The base of all handlers."""
 
     def initialize(self, server: Server) -> None:
         self.own = server
@@ -159,7 +165,7 @@ class Base(RequestHandler):
             self.refuse(403)
 
     def refuse(self, status: int) -> None:
-        """Not a byte."""
+        """Responds without a body."""
         self.set_status(status)
         self.clear_header("Content-Type")
         self.finish()
@@ -171,20 +177,20 @@ class Base(RequestHandler):
     def is_known(self) -> bool:
         return self.own.gate.is_known(self.get_cookie(self.own.gate.cookie))
 
-    def say(self, value: Any) -> None:
+    def write_json(self, value: Any) -> None:
         self.set_header("Content-Type", "application/json")
         self.write(json.dumps(value, separators=(",", ":")))
 
 
-class Missing(Base):
-    """Whatever else is asked for."""
+class NotFoundHandler(BaseHandler):
+    """All other paths."""
 
     def prepare(self) -> None:
         self.refuse(404 if self.own.gate.is_own(self.request) else 403)
 
 
-class Shell(Base):
-    """The page, which asks for all that it shows."""
+class PageHandler(BaseHandler):
+    """The page, which requests all data that it shows."""
 
     def get(self) -> None:
         self.set_header("Content-Type", "text/html; charset=utf-8")
@@ -193,8 +199,8 @@ class Shell(Base):
     head = get
 
 
-class Asset(Base):
-    """A file of ours."""
+class AssetHandler(BaseHandler):
+    """A file of the page."""
 
     def get(self, name: str) -> None:
         if name not in self.own.assets or name == "index.html":
@@ -206,8 +212,8 @@ class Asset(Base):
         self.write(body)
 
 
-class Open(Base):
-    """The token becomes a cookie."""
+class OpenHandler(BaseHandler):
+    """Exchanges the token for a cookie."""
 
     def post(self) -> None:
         try:
@@ -219,37 +225,37 @@ class Open(Base):
             self.refuse(401)
             return
         self.set_cookie(self.own.gate.cookie, cookie, httponly=True, samesite="Strict", path="/")
-        self.say({"version": __version__})
+        self.write_json({"version": __version__})
 
 
-class Known(Base):
-    """An address that wants the cookie."""
+class AuthorizedHandler(BaseHandler):
+    """The base of handlers that require the cookie."""
 
     def prepare(self) -> None:
         super().prepare()
         if not (self._finished or self.is_known):
             self.refuse(401)
 
-    async def thread(self, what: Callable[..., Any], *given: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self.own.pool, what, *given)
+    async def thread(self, function: Callable[..., Any], *args: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self.own.pool, function, *args)
 
     def found(self, name: str) -> Row | None:
-        """A recording, by its number or its name."""
+        """Returns a recording by id or name, or None."""
         index = self.own.index
         return (index.row(int(name)) if name.isascii() and name.isdigit() and len(name) < 16 else None) or index.by_name(name)
 
 
-class Api(Known):
-    """What a page shows."""
+class DataHandler(AuthorizedHandler):
+    """The data of the pages."""
 
     async def get(self, path: str) -> None:
-        what, _, rest = path.partition("/")
-        answer: Callable[[str], Awaitable[Any]] | None = getattr(self, f"_{what}", None) if what in ADDRESSES else None
+        resource, _, rest = path.partition("/")
+        answer: Callable[[str], Awaitable[Any]] | None = getattr(self, f"_{resource}", None) if resource in ADDRESSES else None
         value = await answer(rest) if answer else None
         if value is None:
             self.refuse(404)
         else:
-            self.say(value)
+            self.write_json(value)
 
     def _filters(self) -> dict[str, str]:
         names = ("q", "state", "rule", "model", "agent", "host", "session")
@@ -281,7 +287,7 @@ class Api(Known):
             "version": __version__,
             "folder": self.own.shown_as,
             "recordings": self.own.index.count(),
-            "reading": self.own.index.left(),
+            "reading": self.own.index.count_unread(),
             "ready": not self.own.watcher.first,
             "read_only": self.own.read_only,
             "prices": prices.known(),
@@ -297,11 +303,11 @@ class Api(Known):
         return shown
 
     async def _recording(self, rest: str) -> Any:
-        name, _, what = rest.partition("/")
+        name, _, resource = rest.partition("/")
         row = self.found(name)
         if row is None:
             return None
-        match what.split("/"):
+        match resource.split("/"):
             case [""]:
                 shown = await self.thread(details.recording, row)
                 before, after = self.own.index.before(row), self.own.index.after(row)
@@ -326,7 +332,7 @@ class Api(Known):
 
     async def _search(self, _: str) -> Any:
         text = self.get_query_argument("q", "")[:200]
-        return {"hits": self.own.index.search(text) if text.strip() else [], "reading": self.own.index.left()}
+        return {"hits": self.own.index.search(text) if text.strip() else [], "reading": self.own.index.count_unread()}
 
     async def _prompts(self, _: str) -> Any:
         return {"prompts": self.own.index.prompts()}
@@ -344,11 +350,11 @@ class Api(Known):
 
 
 ADDRESSES = frozenset({"sessions", "recordings", "status", "session", "recording", "search", "prompts", "part"})
-"""What can be asked for below /api/."""
+"""The routes below /api/."""
 
 
-class Asked(Known):
-    """An address that a link, or a form, cannot ask for: it wants a header."""
+class ActionBase(AuthorizedHandler):
+    """The base of handlers that require a header, which links and forms cannot send."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -356,8 +362,8 @@ class Asked(Known):
             self.refuse(403)
 
     @property
-    def given(self) -> Json:
-        """What the page sends."""
+    def body(self) -> Json:
+        """The JSON object in the request's body; empty if there is none."""
         try:
             body = json.loads(self.request.body or b"{}")
         except (ValueError, RecursionError):
@@ -365,8 +371,8 @@ class Asked(Known):
         return body if isinstance(body, dict) else {}
 
 
-class Picture(Known):
-    """An image of a part: nothing in it is obeyed, whatever it holds."""
+class ImageHandler(AuthorizedHandler):
+    """An image in a part, sent so that nothing in it is executed."""
 
     async def get(self, key: str, name: str) -> None:
         found = details.image(self.own.index, int(key), name)
@@ -381,13 +387,13 @@ class Picture(Known):
         self.write(body)
 
 
-class Share(Asked):
-    """A session for somebody else: what is to be read first, and the page."""
+class ShareHandler(ActionBase):
+    """Exports a session for somebody else: first a review, then the page."""
 
-    async def post(self, key: str, what: str) -> None:
-        from . import sharing  # noqa: PLC0415  few want it
+    async def post(self, key: str, action: str) -> None:
+        from . import sharing  # noqa: PLC0415  rarely used
 
-        for _ in range(READS):  # what is not read yet cannot be searched
+        for _ in range(READS):  # unread parts cannot be scanned for secrets
             if not any(row["whole"] == 0 and not row["live"] for row in self.own.index.of_session(key)):
                 break
             await asyncio.sleep(GATHER)
@@ -398,39 +404,39 @@ class Share(Asked):
         if not rows:
             self.refuse(404)
             return
-        if what == "review":
-            self.say({"findings": await self.thread(sharing.review, rows)})
+        if action == "review":
+            self.write_json({"findings": await self.thread(sharing.review, rows)})
             return
-        given = self.given
-        allow, leave = ({one for one in given.get(name) or () if isinstance(one, int | str)} for name in ("allow", "leave"))
+        body = self.body
+        allow, leave = ({one for one in body.get(name) or () if isinstance(one, int | str)} for name in ("allow", "leave"))
         title = self.own.index.sessions(session=key)[0].get("title") or ""
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Content-Disposition", "attachment; filename=session.html")
         self.write(await self.thread(sharing.page, title, rows, allow, leave))
 
 
-class Action(Asked):
-    """What a page has done with a recording."""
+class RecordingActionHandler(ActionBase):
+    """Runs an action on a recording."""
 
-    async def post(self, name: str, what: str) -> None:
+    async def post(self, name: str, action: str) -> None:
         row = self.found(name)
         if row is None:
             self.refuse(404)
             return
-        if self.own.read_only and what in ("pin", "unpin", "promote"):
+        if self.own.read_only and action in ("pin", "unpin", "promote"):
             self.refuse(403)
             return
-        from . import actions  # noqa: PLC0415  slow: all of the mending
+        from . import actions  # noqa: PLC0415  slow: imports the whole pipeline
 
-        told = await self.thread(getattr(actions, what), row, self.given)
-        if what in ("pin", "unpin"):
-            self.own.index.put([row | {"pinned": int(what == "pin")}])
-            self.own.tell({"rows": [self.own.index.row(row["id"])]})
-        self.say(told)
+        outcome = await self.thread(getattr(actions, action), row, self.body)
+        if action in ("pin", "unpin"):
+            self.own.index.put([row | {"pinned": int(action == "pin")}])
+            self.own.broadcast({"rows": [self.own.index.row(row["id"])]})
+        self.write_json(outcome)
 
 
-class Live(WebSocketHandler):
-    """One page's socket: what changes, and of answers that it shows, what they say."""
+class LiveSocket(WebSocketHandler):
+    """The socket of one page: sends changes, and the text of the answers that the page shows."""
 
     def initialize(self, server: Server) -> None:
         self.own = server
@@ -439,8 +445,8 @@ class Live(WebSocketHandler):
         self._rest: Json = {}
         self._pieces: dict[int, list[Any]] = {}
         self._live: Json = {}
-        self._waits = False
-        self._told = 0.0
+        self._scheduled = False
+        self._sent_at = 0.0
         self._sending = 0
 
     def set_default_headers(self) -> None:
@@ -454,7 +460,7 @@ class Live(WebSocketHandler):
             self.finish()
 
     def check_origin(self, origin: str) -> bool:
-        return True  # the gate has looked
+        return True  # checked by the gate
 
     def get_compression_options(self) -> dict[str, Any] | None:
         return {}
@@ -462,7 +468,7 @@ class Live(WebSocketHandler):
     def open(self, *args: str, **kwargs: str) -> None:
         self.set_nodelay(True)
         self.own.sockets.add(self)
-        self.hear({"hello": __version__, "now": time.time()})
+        self.enqueue({"hello": __version__, "now": time.time()})
 
     def on_close(self) -> None:
         self.own.sockets.discard(self)
@@ -476,13 +482,13 @@ class Live(WebSocketHandler):
             return
         for key in keys - self.watched:
             if found := self.own.watcher.follow(key):
-                self._pieces[key] = [["", ""], *found["pieces"]]  # anew
+                self._pieces[key] = [["", ""], *found["pieces"]]  # from the beginning
                 self._live[str(key)] = {name: value for name, value in found.items() if name != "pieces"}
         self.watched = keys
-        self._soon()
+        self._schedule()
 
-    def hear(self, message: Json) -> None:
-        """Something has changed; it is told with what else changes now."""
+    def enqueue(self, message: Json) -> None:
+        """Queues a change; it is sent together with others that occur now."""
         self._rows |= {row["id"]: row for row in message.get("rows", ())}
         for key, one in message.get("live", {}).items():
             if int(key) in self.watched:
@@ -493,16 +499,16 @@ class Live(WebSocketHandler):
                 self._rest["gone"] = [*self._rest.get("gone", []), *value]
             elif name not in ("rows", "live"):
                 self._rest[name] = value
-        self._soon()
+        self._schedule()
 
-    def _soon(self) -> None:
-        if not self._waits:
-            self._waits = True
+    def _schedule(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
             loop = asyncio.get_running_loop()
-            loop.call_at(max(loop.time(), self._told + GATHER), self._tell)
+            loop.call_at(max(loop.time(), self._sent_at + GATHER), self._flush)
 
-    def _tell(self) -> None:
-        self._waits, self._told = False, asyncio.get_running_loop().time()
+    def _flush(self) -> None:
+        self._scheduled, self._sent_at = False, asyncio.get_running_loop().time()
         message = dict(self._rest)
         if self._rows:
             message["rows"] = list(self._rows.values())[:1000]
@@ -527,7 +533,7 @@ class Live(WebSocketHandler):
 
 
 def _assets() -> dict[str, tuple[str, bytes]]:
-    """Every file of the page, by its name, with its kind."""
+    """Returns every file of the page by name, with its content type."""
     kinds = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
     files = (path for path in sorted(PAGE.rglob("*")) if path.suffix in kinds and path.is_file())
     return {path.relative_to(PAGE).as_posix(): (f"{kinds[path.suffix]}; charset=utf-8", path.read_bytes()) for path in files}

@@ -1,10 +1,10 @@
-"""A session as one page for somebody else: read first for secrets, then without what looks like one.
+"""Exports a session as one page: first a review for secrets, then the page without what looks like one.
 
     rows = index.firsts("5f2b")
     review(rows)                                  [{"part": 12, "kind": "result", "what": ["a key that begins with sk-"], …}]
-    page(title, rows, allow={12}, leave={"system"})     HTML without a script and without an address
+    page(title, rows, allow={12}, leave={"system"})     HTML without scripts and addresses
 
-Rule of this file: a part in which something is found is left out, unless the user has read it and allows it.
+A part with a finding is left out, unless the user has read and allowed it.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 from .reading import Row
 
 KINDS = {"system": ("system",), "tools": ("tools",), "results": ("results", "files"), "reasoning": ("reasoning",)}
-"""What can be left out, by the classes of parts."""
+"""What can be left out, as classes of parts."""
 
 HEAD = 120
 """Characters of a part that a review shows."""
@@ -43,7 +43,7 @@ h2 { font-size: 12px; margin: 0; opacity: .7; } header p { opacity: .7; }
 
 
 def review(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The parts in which something looks like a secret, with what it is."""
+    """Returns the parts that contain something like a secret, with the findings."""
     return [{**_brief(row), "what": list(found)} for row in rows if (found := _found(row["value"]))]
 
 
@@ -59,7 +59,7 @@ def _brief(row: Row) -> dict[str, Any]:
 
 
 def page(title: str, rows: Sequence[Row], allow: Collection[int], leave: Collection[str]) -> str:
-    """The page. `allow`: parts that the user has read; `leave`: names of KINDS."""
+    """Returns the page. `allow`: parts that the user has read; `leave`: names of KINDS to leave out."""
     from jinja2 import Environment  # noqa: PLC0415  slow
 
     without = {cls for name in leave for cls in KINDS.get(name, ())}
@@ -69,7 +69,7 @@ def page(title: str, rows: Sequence[Row], allow: Collection[int], leave: Collect
     about = f"Recorded by toolmend, shared on {datetime.now(UTC):%Y-%m-%d}"
     about += f"; {hidden} parts are left out, since they look like a secret." if hidden else "."
     told = Environment(autoescape=True).from_string(_PAGE).render(title=title, about=about, parts=parts)
-    return told.encode(errors="replace").decode()  # JSON may have half of a surrogate pair
+    return told.encode(errors="replace").decode()  # JSON may contain lone surrogates
 
 
 def _shown(row: Row, allow: Collection[int], without: Collection[str]) -> list[dict[str, str]]:
@@ -82,7 +82,7 @@ def _shown(row: Row, allow: Collection[int], without: Collection[str]) -> list[d
     if row["kind"] == "tools":
         return [{"cls": "tools", "who": "tools", "text": ", ".join(str(tool.get("name")) for tool in value.get("tools", ()))}]
     if row["kind"] != "answer":
-        if row["role"] == "assistant":  # as an answer it stands above
+        if row["role"] == "assistant":  # shown above as the answer
             return []
         who = f"result of {value.get('name', 'a tool')}" if row["kind"] == "result" else row["role"]
         return [{"cls": row["cls"], "who": f"{who}{lane}", "text": str(value.get("text", ""))}]

@@ -1,10 +1,10 @@
-"""The folder, looked at again and again: what is new, what grows, and what an answer says while it is written.
+"""Watches the folder: finds new and growing recordings, and reads answers while they are written.
 
-    watcher = Watcher(root, index, tell)
-    await watcher.run()                    until it is cancelled; tell({"rows": […], "gone": […], "live": {…}}) at each change
-    watcher.follow(7)                      what a page gets first of an answer that is being written: all so far
+    watcher = FolderWatcher(root, index, publish)
+    await watcher.run()                    until it is cancelled; publish({"rows": […], "gone": […], "live": {…}}) at each change
+    watcher.follow(7)                      what a page gets first of an answer in progress: everything so far
 
-Nothing is written but the mark of ui_mark.py. What takes long is done in a thread, in pieces.
+Nothing is written except the mark of ui_mark.py. Slow work is done in a thread, in batches.
 """
 
 import asyncio
@@ -24,55 +24,55 @@ from ...core.events import ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelt
 from ...recordings.read.safe_read import opened
 from ...recordings.write import ui_mark
 from .index import Index
-from .reading import Row, row_of, whole_of
+from .reading import Row, parts_of, row_of
 
 TICK = 0.1
-"""Seconds between two looks at what is new or grows: a folder of 360 takes 0.2 ms."""
+"""Seconds between two checks for new or growing recordings: 0.2 ms for a folder of 360."""
 
 IDLE = 0.4
-"""The same while no page is open, or nothing has come for a while."""
+"""The same while no page is open, or nothing has changed for a while."""
 
 WALK = 30.0
-"""Seconds between two looks at all."""
+"""Seconds between two walks through all folders."""
 
 ROUNDS = 10
-"""Such looks, of which one goes into every folder."""
+"""Every so many walks, one looks into every folder again."""
 
 BATCH = 100
-"""Recordings that are read in one go in the thread."""
+"""Recordings that are read in one batch in the thread."""
 
 MAX_TAIL = 4 * 1024 * 1024
-"""Bytes of an answer that are read at once while it is written."""
+"""Bytes of an answer in progress that are read at once."""
 
-KEPT = 160
-"""Characters of the last words that a list shows."""
+TAIL = 160
+"""Characters of an answer's end that a list shows."""
 
 MAX_PIECES = 5000
-"""Pieces that are kept of an answer that is being written; more of them than any answer has calls and thoughts in turn."""
+"""Bound of the pieces kept of an answer in progress; more than any answer has calls and thoughts."""
 
 GAPS, ENOUGH_GAPS = 64, 5
-"""Latest arrivals whose median gap says what silence is usual for an answer, and how many of them that takes."""
+"""Latest gaps between arrivals, whose median is an answer's usual silence, and how many are needed for that."""
 
 PIECES = 200_000
-"""Characters of an answer that a page gets when it begins to look."""
+"""Characters of an answer that a page gets first."""
 
 if TYPE_CHECKING:
     from ...pipeline.event_reader import EventReader
 
 type Piece = list[str]
-"""["text" | "reasoning" | "call" | "arguments", what was said]"""
+"""["text" | "reasoning" | "call" | "arguments", the text]"""
 
 
 @dataclass
 class Growing:
-    """A recording that is being written."""
+    """A recording in progress."""
 
     row: Row
     stream: "EventReader | None" = None
     file: str = ""
     offset: int = 0
-    came: int = 0  # bytes of the upstream
-    changed: float = 0.0  # the time of the last byte
+    received: int = 0  # bytes from the upstream
+    changed: float = 0.0  # time of the last byte
     asked: float = 0.0
     gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS))  # seconds between arrivals
     pieces: list[Piece] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Growing:
     checked: float = 0.0
 
     def feed(self, data: bytes) -> list[Piece]:
-        """What the client got, as pieces; alike ones in a row are one."""
+        """Returns what the client got as pieces; consecutive pieces of one kind are joined."""
         new: list[Piece] = []
         for event in self.stream.feed(data) if self.stream else ():
             match event:
@@ -110,30 +110,30 @@ class Growing:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What a list shows of it, beside its row."""
+        """The fields that a list shows in addition to its row."""
         tail = next((text for kind, text in reversed(self.pieces) if kind != "call"), "")
         usual = median(self.gaps) if len(self.gaps) >= ENOUGH_GAPS else 0.0
-        return {"bytes": self.came, "changed_at": self.changed, "doing": self.doing, "tail": tail[-KEPT:], "usual_gap": usual}
+        return {"bytes": self.received, "changed_at": self.changed, "doing": self.doing, "tail": tail[-TAIL:], "usual_gap": usual}
 
 
-class Watcher:
-    """`tell` gets what has changed; `looked_at` says whether a page is open."""
+class FolderWatcher:
+    """Watches a folder. `publish` gets the changes; `has_pages` returns whether a page is open."""
 
     def __init__(
-        self, root: Path, index: Index, tell: Callable[[dict[str, Any]], None], looked_at: Callable[[], bool] = lambda: True
+        self, root: Path, index: Index, publish: Callable[[dict[str, Any]], None], has_pages: Callable[[], bool] = lambda: True
     ) -> None:
         self.root, self.index, self.growing = root, index, dict[str, Growing]()
-        self.port = 0  # of the server
-        self._tell, self._looked_at = tell, looked_at
+        self.port = 0  # the server's
+        self._publish, self._has_pages = publish, has_pages
         self._pool = ThreadPoolExecutor(1, "toolmend-ui")
-        self._known = index.known()
+        self._known = index.modification_times()
         self._days: dict[str, set[str]] = {}
-        self._busy = 0.0  # when something came last
-        self.first = True  # the first look at all is not over
+        self._busy = 0.0  # time of the last change
+        self.first = True  # the first walk is not finished
         self._new = asyncio.Event()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Runs until it is cancelled."""
         tasks = [asyncio.create_task(step()) for step in (self._walking, self._ticking, self._reading, self._marking)]
         try:
             await asyncio.gather(*tasks)
@@ -143,17 +143,17 @@ class Watcher:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def follow(self, key: int) -> dict[str, Any] | None:
-        """All that an answer has said so far."""
+        """Returns everything of an answer in progress so far."""
         found = next((one for one in self.growing.values() if one.row["id"] == key), None)
         return {"from": 0, "pieces": found.pieces, **found.shown} if found else None
 
     def shown(self, row: Row) -> Row:
-        """A row as pages have it."""
+        """Returns a row as pages get it."""
         found = self.growing.get(row["path"])
         return row | found.shown if found else row
 
-    async def _thread(self, what: Callable[..., Any], *given: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, what, *given)
+    async def _thread(self, function: Callable[..., Any], *args: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
 
     # all that lies there
 
@@ -164,26 +164,26 @@ class Watcher:
             changed = [path for path, at in found if self._known.get(path) != at]
             seen = {path for path, _ in found}
             for at in range(0, len(changed), BATCH):
-                rows = await self._thread(_rows, changed[at : at + BATCH])
-                self._put([row for row in rows if row["path"] not in self.growing])
-            gone = await self._thread(_gone, [path for path in self._known if path not in seen and path not in self.growing])
+                rows = await self._thread(_read_rows, changed[at : at + BATCH])
+                self._update([row for row in rows if row["path"] not in self.growing])
+            gone = await self._thread(_missing, [path for path in self._known if path not in seen and path not in self.growing])
             if gone:
                 keys = [row["id"] for path in gone if (row := self.index.by_path(path))]
-                self.index.gone(gone)
+                self.index.delete_paths(gone)
                 for path in gone:
                     del self._known[path]
-                self._tell({"gone": keys})
+                self._publish({"gone": keys})
             if self.first:
                 self.first = False
-                self._tell({"ready": True})
+                self._publish({"ready": True})
             await asyncio.sleep(WALK)
 
-    def _put(self, rows: list[Row]) -> None:
-        """New or changed ones: into the index, to the pages, and those that are being written are watched from now on."""
+    def _update(self, rows: list[Row]) -> None:
+        """Puts new or changed rows into the index and to the pages, and starts to watch those in progress."""
         if not rows:
             return
         self.index.put(rows)
-        told = []
+        shown_rows = []
         for one in rows:
             row = self.index.by_path(one["path"])
             if row is None:
@@ -191,30 +191,30 @@ class Watcher:
             self._known[row["path"]] = 0.0 if row["live"] else row["changed"]
             if row["live"]:
                 self.growing[row["path"]] = Growing(row, asked=row["at"], changed=row["at"])
-            told.append(row)
+            shown_rows.append(row)
         self._new.set()
-        self._tell({"rows": [self.shown(row) for row in told]})
+        self._publish({"rows": [self.shown(row) for row in shown_rows]})
 
     # what is new, and what grows
 
     async def _ticking(self) -> None:
         while True:
             with suppress(OSError):
-                if new := self._look():
-                    self._put([row for path in new if (row := row_of(Path(path)))])
+                if new := self._find_new():
+                    self._update([row for path in new if (row := row_of(Path(path)))])
                     self._busy = time.monotonic()
-            self._grow()
-            near = self._looked_at() and (self.growing or time.monotonic() - self._busy < WALK)
-            await asyncio.sleep(TICK if near or self._looked_at() else IDLE)
+            self._check_growing()
+            near = self._has_pages() and (self.growing or time.monotonic() - self._busy < WALK)
+            await asyncio.sleep(TICK if near or self._has_pages() else IDLE)
 
-    def _look(self) -> list[str]:
-        """Recordings of today, or of yesterday where it has just ended, that were not there before."""
+    def _find_new(self) -> list[str]:
+        """Returns the new recordings of today, and of yesterday shortly after midnight."""
         now = datetime.now(UTC)
         new = []
         for day in {f"{now:%Y-%m-%d}", f"{now - timedelta(minutes=10):%Y-%m-%d}"}:
             folder = self.root / day
             try:
-                names = set(os.listdir(folder))  # noqa: PTH208  ten times as fast
+                names = set(os.listdir(folder))  # noqa: PTH208  ten times faster
             except OSError:
                 continue
             before = self._days.get(day, set())
@@ -228,8 +228,8 @@ class Watcher:
             self._days[day] = before & names
         return new
 
-    def _grow(self) -> None:
-        """What is being written: its bytes, what they say, and its end."""
+    def _check_growing(self) -> None:
+        """Checks recordings in progress for new bytes and for their end."""
         rows: list[Row] = []
         live: dict[str, Any] = {}
         for path, one in list(self.growing.items()):
@@ -237,21 +237,21 @@ class Watcher:
                 changed = (Path(path) / "meta.json").stat().st_mtime
             except OSError:
                 del self.growing[path]
-                self.index.gone([path])
+                self.index.delete_paths([path])
                 self._known.pop(path, None)
-                self._tell({"gone": [one.row["id"]]})
+                self._publish({"gone": [one.row["id"]]})
                 continue
-            pieces = self._grown(one)
+            pieces = self._new_pieces(one)
             if changed != one.row["changed"] or self._is_dead(one):
-                rows += self._renewed(one)
+                rows += self._reread(one)
             if pieces is not None:
                 live[str(one.row["id"])] = {"pieces": pieces, **one.shown}
         if rows or live:
             self._busy = time.monotonic()
-            self._tell({"rows": rows, "live": live})
+            self._publish({"rows": rows, "live": live})
 
     def _is_dead(self, one: Growing) -> bool:
-        """Whether its proxy is gone: it will stay as it is."""
+        """Returns whether its proxy is gone, so that it will not change any more."""
         now = time.monotonic()
         if now - one.checked < 1:
             return False
@@ -259,8 +259,8 @@ class Watcher:
         row = row_of(Path(one.row["path"]))
         return row is not None and not row["live"]
 
-    def _renewed(self, one: Growing) -> list[Row]:
-        """Its row, as it is now; what is known of its request stays."""
+    def _reread(self, one: Growing) -> list[Row]:
+        """Reads its row again, keeping what is known of its request."""
         row = row_of(Path(one.row["path"]))
         if row is None:
             return []
@@ -278,17 +278,17 @@ class Watcher:
         self._new.set()
         return [shown]
 
-    def _grown(self, one: Growing) -> list[Piece] | None:
-        """What came since the last look; None: nothing."""
+    def _new_pieces(self, one: Growing) -> list[Piece] | None:
+        """Returns the new pieces since the last check, or None."""
         folder = Path(one.row["path"])
         grown = False
         for name in ("upstream.sse", "upstream.json"):
             with suppress(OSError):
                 stat = (folder / name).stat()
-                if stat.st_size != one.came:
-                    if one.came:
+                if stat.st_size != one.received:
+                    if one.received:
                         one.gaps.append(stat.st_mtime - one.changed)
-                    one.came, one.changed, grown = stat.st_size, stat.st_mtime, True
+                    one.received, one.changed, grown = stat.st_size, stat.st_mtime, True
         if not grown:
             return None
         if one.doing == "waiting":
@@ -313,20 +313,20 @@ class Watcher:
         while True:
             for one in list(self.growing.values()):
                 if not one.row["whole"]:
-                    whole = await self._thread(whole_of, one.row)
+                    whole = await self._thread(parts_of, one.row)
                     if self.growing.get(one.row["path"]) is one and not one.row["whole"]:
-                        one.row = self.index.put_whole(one.row, whole)
-                        self._tell({"rows": [self.shown(one.row)]})
-            row = self.index.unread()
+                        one.row = self.index.put_parts(one.row, whole)
+                        self._publish({"rows": [self.shown(one.row)]})
+            row = self.index.next_unread()
             if row is None:
                 self._new.clear()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._new.wait(), WALK)
                 continue
-            whole = await self._thread(whole_of, row)
+            whole = await self._thread(parts_of, row)
             now = self.index.row(row["id"])
             if now and now["changed"] == row["changed"]:
-                self._tell({"rows": [self.index.put_whole(now, whole)]})
+                self._publish({"rows": [self.index.put_parts(now, whole)]})
             await asyncio.sleep(0)
 
     async def _marking(self) -> None:
@@ -349,28 +349,28 @@ def _stream(api: str) -> "EventReader | None":
     return EventReader(api) if api in APIS else None
 
 
-def _rows(paths: list[str]) -> list[Row]:
+def _read_rows(paths: list[str]) -> list[Row]:
     return [row for path in paths if (row := row_of(Path(path)))]
 
 
-def _gone(paths: list[str]) -> list[str]:
+def _missing(paths: list[str]) -> list[str]:
     return [path for path in paths if not Path(path).exists()]
 
 
 class Walk:
-    """Looks for all recordings below a folder. No link is followed.
+    """Finds all recordings below a folder, without following links.
 
-    A folder of recordings that has none more and none less is not looked into again for ROUNDS times: what is in it is finished,
-    or watched by itself.
+    A folder that contains only recordings, and as many as before, is skipped for ROUNDS walks: its recordings are finished, or
+    watched separately.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
-        self._full: dict[str, tuple[int, list[tuple[str, float]]]] = {}  # folders that hold nothing but recordings
+        self._full: dict[str, tuple[int, list[tuple[str, float]]]] = {}  # folders that contain only recordings
         self._round = 0
 
     def __call__(self) -> list[tuple[str, float]]:
-        """Their paths, and when each meta.json was changed."""
+        """Returns the paths, each with the modification time of meta.json."""
         if self._round % ROUNDS == 0:
             self._full.clear()
         self._round += 1
@@ -383,7 +383,7 @@ class Walk:
         found: list[tuple[str, float]] = []
         others: list[str] = []
         try:
-            changed = os.stat(folder).st_mtime_ns  # noqa: PTH116  ten thousand of them
+            changed = os.stat(folder).st_mtime_ns  # noqa: PTH116  called ten thousand times
             if folder in self._full and self._full[folder][0] == changed:
                 return self._full[folder][1]
             with os.scandir(folder) as files:
@@ -396,7 +396,7 @@ class Walk:
                         found.append((file.path, os.lstat(f"{file.path}/meta.json").st_mtime))
                     except OSError:
                         others.append(file.path)
-        except OSError:  # it may not be read, or is gone meanwhile
+        except OSError:  # not readable, or gone meanwhile
             return found
         if found and not others:
             self._full[folder] = changed, found

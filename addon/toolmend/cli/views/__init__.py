@@ -1,1 +1,1 @@
-"""How a recording or a flow is shown: at a terminal, as a page, and in mitmproxy's own screens. See document.py."""
+"""How recordings and flows are displayed: at a terminal, as a page, and in mitmproxy. See document.py."""

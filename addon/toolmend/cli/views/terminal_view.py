@@ -1,7 +1,7 @@
-"""A recording at a terminal: see document.py for the document.
+"""Prints a recording at a terminal: see document.py for the document.
 
-Rule of this file: it prints. What came from outside is shown without the characters that a terminal obeys, and as text, never as
-rich's markup. Long things are cut unless all is wanted, and say so.
+Text from outside is printed without terminal control characters and never as rich's markup. Long texts are shortened with a note,
+unless everything is wanted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from rich.text import Text
 from ...config.data_folder import on_one_line
 
 TURNS = 6
-"""Turns of the conversation that are shown: the last ones, which the answer is about."""
+"""Turns of the conversation that are shown: the last ones, which the answer refers to."""
 
 LINES = 6
 """Lines of a text that are shown."""
@@ -28,7 +28,7 @@ EVENTS = 60
 """Events that are shown: two screens."""
 
 AROUND = 1
-"""Events alike that are shown in front of a difference, and behind."""
+"""Unchanged events that are shown before and after a difference."""
 
 BARS = "▁▂▃▄▅▆▇█"
 STYLES = {"held": "yellow", "released": "yellow", "changed": "blue", "added": "green", "translated": "green", "same": "dim"}
@@ -37,7 +37,7 @@ type Document = Mapping[str, Any]
 
 
 def print_view(document: Document, *, whole: bool) -> None:
-    """Prints all of it, or what a person wants to see first."""
+    """Prints a document: all of it, or what is useful first."""
     console = Console(highlight=False)
     for part in (
         _facts(document),
@@ -53,7 +53,7 @@ def print_view(document: Document, *, whole: bool) -> None:
 
 
 def _text(value: Any, style: str = "", *, lines: int = 0) -> Text:
-    """Text from outside: harmless, and cut to so many lines."""
+    """Returns text from outside in a safe form, cut to `lines` lines."""
     found = str(value).expandtabs(4).split("\n")
     more = len(found) - lines if lines and len(found) > lines + 1 else 0
     if lines:
@@ -103,7 +103,7 @@ def _request(document: Document, *, whole: bool) -> Iterator[RenderableType]:
     request = document["request"]
     yield _title("request")
     if request is None:
-        yield _text("It was not kept: it was no JSON.", "dim")
+        yield _text("It was not kept: it was not JSON.", "dim")
         return
     yield _pairs([(name, _text(" ".join(value.split()), lines=0 if whole else 1)) for name, value in request["fields"].items()])
     if request["tools"]:
@@ -135,13 +135,13 @@ def _answers(document: Document, *, whole: bool) -> Iterator[RenderableType]:
     yield _title("answer" if raw == mended else "answer, mended")
     yield from _answer(mended, whole=whole)
     if raw != mended:
-        yield _title("answer, as the upstream said it")
+        yield _title("answer, as the upstream sent it")
         yield from _answer(raw, whole=whole)
 
 
 def _answer(answer: Document | None, *, whole: bool) -> Iterator[RenderableType]:
     if answer is None:
-        yield _text("Nothing of it is understood.", "dim")
+        yield _text("No event of it is known.", "dim")
         return
     lines = 0 if whole else 3 * LINES
     for kind, style in (("reasoning", "dim italic"), ("text", ""), ("refusal", "red")):
@@ -172,7 +172,7 @@ def _rules(document: Document) -> Iterator[RenderableType]:
 
 
 def _suspects(document: Document) -> Iterator[RenderableType]:
-    """What looks like a call and was not made one."""
+    """Yields what looks like a call and was not made one."""
     if not document["suspects"]:
         return
     yield _title("suspected")
@@ -182,7 +182,7 @@ def _suspects(document: Document) -> Iterator[RenderableType]:
 
 
 def _time(document: Document, width: int) -> Iterator[RenderableType]:
-    """How the bytes came, as a line of bars, a bar a span of equal time."""
+    """Yields the arrival of the bytes as a line of bars, one for each span of equal time."""
     chunks, times = document["chunks"], document["times"]
     yield _title("time")
     if times["last"] and len(chunks) > 1:
@@ -205,7 +205,7 @@ def _time(document: Document, width: int) -> Iterator[RenderableType]:
 
 
 def _events(document: Document, *, whole: bool) -> Iterator[RenderableType]:
-    """Side by side; of those alike a few."""
+    """Yields the events side by side; of unchanged ones only a few."""
     events = document["events"]
     shown = [n for n in range(len(events)) if whole or _wanted(events, n)]
     left = len(shown) - EVENTS if not whole else 0
@@ -229,14 +229,14 @@ def _events(document: Document, *, whole: bool) -> Iterator[RenderableType]:
 
 
 def _wanted(events: Sequence[Document], n: int) -> bool:
-    """Whether an event is one that differs, or stands beside one."""
+    """Returns whether an event differs, or is next to one that does."""
     near = events[max(0, n - AROUND) : n + AROUND + 1]
     return any(event["kind"] != "same" or event["rules"] for event in near)
 
 
 def _alike(table: Table, count: int) -> None:
     if count > 0:
-        table.add_row("", "", Text(f"… {count:,} event{'s' if count > 1 else ''} alike", style="dim"), "", "")
+        table.add_row("", "", Text(f"… {count:,} unchanged event{'s' if count > 1 else ''}", style="dim"), "", "")
 
 
 def _row(event: Document) -> tuple[RenderableType, ...]:

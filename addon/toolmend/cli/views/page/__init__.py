@@ -1,10 +1,9 @@
-"""A recording as one page that needs nothing else: it opens from a disk, and asks no network for anything.
+"""A recording as one page without other files: it opens from disk and makes no network request.
 
-    render(view.document(…)) → "<!doctype html>…"
+    render(document(…)) → "<!doctype html>…"
 
-Rule of this file: what was recorded is data, never markup: it stands in a block of JSON in which `<`, `>` and `&` are escapes,
-and the script makes text of it, and nothing but text. The policy in the head allows this style and this script by their hashes,
-and no other, so that nothing else would run even so.
+Recorded text is data, never markup: it is in a JSON block in which `<`, `>` and `&` are escaped, and the script creates only text
+from it. The page's policy allows only this style and this script, by their hashes, so that nothing else could run.
 """
 
 from base64 import b64encode
@@ -17,19 +16,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 SCRIPTS = ("base.js", "time.js", "list.js", "bytes.js", "about.js", "main.js")
-"""Parts of one script, in their order."""
+"""Parts of one script, in order."""
 
 _HERE = Path(__file__).parent
 
 
 def render(document: Mapping[str, Any]) -> str:
-    """The page."""
+    """Returns the page."""
     style, *parts = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", *SCRIPTS))
     script = "\n".join(parts)
     environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined)
     return environment.get_template("page.html").render(
         document=document,
-        style=Markup(style),  # noqa: S704  ours
+        style=Markup(style),  # noqa: S704  toolmend's own
         script=Markup(script),  # noqa: S704
         style_hash=_hash(style),
         script_hash=_hash(script),
