@@ -47,6 +47,8 @@ MESSAGES: dict[str, Any] = {
     "messages": [{"role": "user", "content": [{"type": "text", "text": "hi", "citations": [{"type": "page_location"}]}]}],
     "context_management": {"edits": [{"type": "clear_thinking_20251015"}]},
     "temperature": 1,
+    "thinking": {"type": "adaptive"},
+    "tools": [{"name": "get", "input_schema": {"type": "object", "properties": {"l": {"type": "array", "maxItems": 3}}}}],
 }
 RESPONSES: dict[str, Any] = {
     "model": "m",
@@ -104,7 +106,12 @@ WORDED: list[tuple[str, Any, str]] = [
     # members that have the name of a union's tag, and entries of a list
     ("messages", error("messages.0.content.0.text.citations: Extra inputs are not permitted"), "messages[].content[].citations"),
     ("messages", error("context_management.edits.0: Input tag 'clear_thinking_20251015' found using 'type' does not match any of the expected tags: 'x'"), "context_management.edits"),
+    # thinking at hosts that are compatible with Messages
+    ("messages", error("thinking is enabled but reasoning_content is missing in assistant tool call message at index 4"), 'thinking = {"type": "disabled"}'),
+    ("messages", error("The `content[].thinking` in the thinking mode must be passed back to the API."), 'thinking = {"type": "disabled"}'),
+    ("chat", error("'type' must be in [\"adaptive\", \"disabled\", \"auto\"]"), "thinking"),
     # schemas
+    ("messages", error("tools.0.custom: For 'array' type, property 'maxItems' is not supported"), "tools[].input_schema ~ -maxItems"),
     ("chat", [error("Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters': Cannot find field.")], "tools[].function.parameters ~ -additionalProperties"),
     ("chat", [error("* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].format: only 'enum' and 'date-time' are supported")], "tools[].function.parameters ~ -format"),
     ("responses", error("Invalid schema for function 'get': In context=('properties', 'a'), 'format' is not permitted.", "tools[0].parameters", code="invalid_function_parameters"), "tools[].parameters ~ -format"),
@@ -116,6 +123,25 @@ WORDED: list[tuple[str, Any, str]] = [
     # sealed content is never set to a word
     ("responses", error("include[0]: Invalid value: 'reasoning.encrypted_content'. Supported values are: 'file_search_call.results'", "include[0]"), "include"),
 ]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "developer is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.0.role'",
+        "At body -> messages -> 0 -> role: Input should be 'system', 'user' or 'assistant'",
+        "Invalid value: 'developer'. Supported values are: 'system', 'assistant', 'user', 'function', and 'tool'.",
+        "Unsupported role: developer",
+    ],
+)
+def test_a_refused_role_is_renamed_and_is_not_taken_for_the_field_user(message: str) -> None:
+    request = CHAT | {"messages": [{"role": "developer", "content": "be short"}, *CHAT["messages"]]}
+    asked = RefusedRequest(request, "chat", quirks_for("chat", "llm.example", "m"), translated=False)
+    (remedy,) = remedies(400, json.dumps(error(message)).encode(), asked)
+    changed = apply_edits(request, map(edit_of, remedy.edits), [])
+    assert changed["user"] == request["user"]
+    assert [message["role"] for message in changed["messages"]] == ["system", "user", "assistant", "tool"]
+    assert remedies(400, json.dumps(error(message)).encode(), RefusedRequest(CHAT, "chat", asked.quirks, translated=False)) == ()
 
 
 @pytest.mark.parametrize(("api", "body", "edits"), WORDED, ids=[f"{index} {edits}" for index, (_, _, edits) in enumerate(WORDED)])

@@ -145,6 +145,11 @@ def thinking_kinds(words: Sequence[str], refused: RefusedRequest) -> Remedy | No
     return Remedy("thinking.type", ("thinking",) if not facts else refused.same("thinking"), facts) if kinds else None
 
 
+def _kinds(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
+    """The accepted kinds of `thinking`, under the name `type` only."""
+    return thinking_kinds(re.findall(r"\w+", found["kinds"]), refused)
+
+
 _KINDS = frozenset({"enabled", "adaptive", "disabled", "between_tools"})
 
 
@@ -217,7 +222,7 @@ def _either_switch(_found: re.Match[str], refused: RefusedRequest) -> Remedy:
     return Remedy(path, (path,))
 
 
-def _roles(_found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
+def _roles(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
     """An unknown role: `developer` becomes `system`, or `system` becomes `developer`."""
     roles = {at(entry, "role") for entry in (at(refused.request, "messages") or at(refused.request, "input") or [])[:MAX_ENTRIES]}
     where = "input[].role" if refused.api == "responses" else "messages[].role"
@@ -225,7 +230,9 @@ def _roles(_found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
         return Remedy(where, (f"{where} in system user assistant tool",), {"developer": ""})
     if "system" in roles and refused.api == "messages":
         return Remedy(where, (), {"system_inside": False})
-    return Remedy(where, (f"{where} in developer user assistant tool",), {"developer": "only"}) if "system" in roles else None
+    if "system" not in roles or re.search(r"[`'\"]system[`'\"].*assistant", found.string):
+        return None
+    return Remedy(where, (f"{where} in developer user assistant tool",), {"developer": "only"})
 
 
 def _may_bind(refused: RefusedRequest) -> bool:
@@ -389,7 +396,8 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
         "chat responses",
         (
             r"tokenization failed|(?:unknown|unsupported|invalid|unexpected)[^\n]{0,40}role.{0,60}developer|"
-            r"role.{0,60}developer|unknown variant .?developer"
+            r"role.{0,60}developer|unknown variant .?developer|invalid value: .?developer|\bdeveloper\W{1,3}is not one of|"
+            r"\brole\W{1,3}input should be (?!.*developer)"
         ),
         _roles,
     ),
@@ -460,6 +468,12 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
         ),
         _while_thinking("messages[].reasoning_content", "thinking", needs_replay=True, replay="reasoning_content"),
     ),
+    (
+        "messages",
+        r"reasoning_content is missing|content\[\]\.thinking\W{1,3}in the thinking mode must be passed back",
+        _facts("thinking", 'thinking = {"type": "disabled"}', once=True),
+    ),
+    ("messages chat", r"\btype\W{1,3}must be (?:in|one of) (?P<kinds>\[[^\]]*\bdisabled\b[^\]]*\])", _kinds),
     (
         "chat",
         (

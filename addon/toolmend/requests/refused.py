@@ -121,10 +121,11 @@ def _allowed(remedy: Remedy | None) -> Remedy | None:
 _KEYWORD = re.compile(
     r"(?:property|keyword|field)s? [`'\"](\$?\w+)[`'\"] (?:is|are) (?:not|un)"
     r"|unknown name [`'\"](\$?\w+)[`'\"] (?:at|in) [`'\"][^`'\"]{0,200}?(?:parameters|schema)"
-    r"|\b(?:parameters|input_schema|schema)\b[\w.\[\]]{0,200}?(?<!properties)\.(\$?\w+): only ",
+    r"|\b(?:parameters|input_schema|schema)\b[\w.\[\]]{0,200}?(?<!properties)\.(\$?\w+): only "
+    r"|for [`'\"]?\w+[`'\"]? type, propert(?:y|ies) [`'\"]?(\$?\w+)[^.]{0,80} not supported",
     re.IGNORECASE,
 )
-_IN_SCHEMA = re.compile(r"parameters|schema", re.IGNORECASE)
+_IN_SCHEMA = re.compile(r"parameters|schema|type, propert", re.IGNORECASE)
 _OF_FORMAT = re.compile(r"output_config|response_format|text\.format|\bformat\.")
 
 
@@ -457,7 +458,7 @@ def _quoted(text: str, places: Places) -> Iterable[str]:
     """Members of the request that a text names in quotes, or with an underscore or a dot in the name."""
     for word in dict.fromkeys(_MEMBERS.findall(text)[:50]):
         name = next(filter(None, word))
-        if name in WORDS or name in KEPT:
+        if name in WORDS or name in KEPT or (name == "user" and "assistant" in text):  # a role
             continue
         if path := places.located(name):
             yield path
