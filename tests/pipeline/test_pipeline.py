@@ -438,3 +438,14 @@ def test_a_translated_answer_that_fails_is_an_error(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(codec.Chat, "decode", failing)
     assert json.loads(made.folded(LEAK))["type"] == "error"
     assert made.error
+
+
+@pytest.mark.parametrize("words", [b'{"error":{"message":"Gone."}}', b"upstream connect error", b": hi", b"upstream reset\n\n"])
+def test_words_do_not_overtake_held_text(words: bytes) -> None:
+    """Only complete comments do: an error would come before the text that preceded it, and in its own form."""
+    held = event(chunk({"role": "assistant", "content": "Hi"}))
+    made = Pipeline(WEATHER | {"model": "glm-4.6"})
+    assert made.feed(held) == b""
+    out = made.feed(words) + made.close()
+    assert out.startswith(held)
+    assert words in out[len(held) :]

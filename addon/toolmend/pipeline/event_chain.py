@@ -62,7 +62,7 @@ class EventChain:
 
     def skip_event(self, sse: ServerSentEvent) -> None:
         """Records an event without data: a comment, or text that is not an event."""
-        if sse.raw.strip() and not (sse.raw.startswith(b":") or sse.event or sse.id is not None or sse.retry is not None):
+        if _is_words(sse):
             self._undecoded = sse
 
     def last_error(self) -> StreamError | None:
@@ -167,6 +167,16 @@ def is_body(sse: ServerSentEvent) -> bool:
 def is_idle(sse: ServerSentEvent) -> bool:
     """Whether an event has no content, and keeps the connection alive."""
     return not is_body(sse) and (sse.data is None or sse.event == b"ping")
+
+
+def may_overtake(sse: ServerSentEvent) -> bool:
+    """Whether an event is a complete comment, which can be sent ahead of held events without a change to them."""
+    return sse.data is None and sse.raw.endswith((b"\n", b"\r")) and not _is_words(sse)
+
+
+def _is_words(sse: ServerSentEvent) -> bool:
+    """Whether an event without data is text that is not an event, such as a proxy's error."""
+    return bool(sse.raw.strip()) and not (sse.raw.startswith(b":") or sse.event or sse.id is not None or sse.retry is not None)
 
 
 def _of_body(sse: ServerSentEvent) -> ServerSentEvent:

@@ -23,7 +23,7 @@ from ..providers.model_profiles import profile_for
 from ..requests import Translated, translate
 from ..requests.prompted import template_for
 from .build import AnswerContext, assemble
-from .event_chain import ENDS, EventChain, is_idle
+from .event_chain import ENDS, EventChain, is_idle, may_overtake
 from .reader_choice import new_reader
 from .settings import MendSettings
 from .undelivered import UndeliveredInput
@@ -245,7 +245,7 @@ class Pipeline:
                 self._send(self._chain.translate_event(sse), out)
             return
         silent = self._markup.in_call or (self._policy and self._policy.silent) or (self._fit and self._fit.holds_frames)
-        if sse.data is None and silent:
+        if silent and may_overtake(sse):
             self._go_ahead(sse, sse.raw, out)
             return
         frame, leaving = self._chain.next_frames(sse)
