@@ -210,3 +210,28 @@ def test_damaged_arguments_are_the_same_for_every_cut(api: str, value: dict[str,
     assert len(outs) == 1, outs
     given = body(api, text, size)
     assert made(api, [given[at : at + 1] for at in range(len(given))]) == made(api, [given])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "want"),
+    [
+        ('{"a": "x"', "tool_calls", '{"a": "x"}'),
+        ('{"a": "x", "d": [1', "tool_calls", '{"a": "x", "d": [1]}'),
+        ("{'a': 'x'", "tool_calls", '{"a": "x"}'),
+        ('{"a": "x"', "length", '{"a": "x"'),
+        ('{"a": "x"', "stop", '{"a": "x"'),
+        ('{"a": "x', "tool_calls", '{"a": "x'),
+    ],
+)
+def test_brackets_are_added_where_a_call_ends_the_message_itself(text: str, reason: str, want: str) -> None:
+    """The finish reason stands in the last chunk of the call."""
+    function = {"name": "f", "arguments": text}
+    deltas = [{"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]}]
+    first, _, rest = stream(deltas, finish=reason).partition(b'"finish_reason": null')
+    body = first + f'"finish_reason": "{reason}"'.encode() + rest
+    lines = [part for part in body.split(b"\n\n") if b'"delta": {}' not in part]
+    given = b"\n\n".join(lines)
+    out = made("chat", [given])
+    answer = chat_strict.read(out)
+    assert [call.arguments for call in answer.calls] == [want]
+    assert made("chat", [given[at : at + 1] for at in range(len(given))]) == out

@@ -73,6 +73,7 @@ class ChatDecoder:
         self.lone = self._patient or (reply.tools.known and reply.request.get("n") in (None, 1))
         self._seen: set[tuple[int, str]] = set()  # (choice, kind of content) found so far
         self._finished: set[int] = set()
+        self._early: dict[int, str] = {}  # by choice: a finish reason in a chunk with calls
         self._answering: int | None = None  # when one choice is translated: its index
         self._runs: dict[int, DetailRun] = {}  # reasoning in details, by choice
         self._parts: set[int] = set()  # choices whose calls belong to the translated one
@@ -119,7 +120,7 @@ class ChatDecoder:
         for choice in tuple(self._runs):
             put_seal(self._runs, choice, events, 0, whole=True)
         events += self._uncited()
-        closed = [calls.close("") for calls in self.calls.values()]
+        closed = [calls.close(self._early.get(choice, ""), last=True) for choice, calls in self.calls.items()]
         return [*events, *(event for ends, _ in closed for event in ends)], all(as_sent for _, as_sent in closed)
 
     def broken_off(self) -> list[Event]:
@@ -220,6 +221,8 @@ class ChatDecoder:
             # a reason in every chunk, or after each call (jcode#1326), ends nothing
             early = (isinstance(delta, dict) and "tool_calls" in delta) or (meaning == "stop" and self.calls[index].lacks)
             wait = key == "delta" and (self._patient or early)
+            if early:
+                self._early[index] = meaning
             ends, as_sent = self.calls[index].close(meaning, wait=wait, last=key != "delta" or not early)
             events += ends
             regular &= as_sent
