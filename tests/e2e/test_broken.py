@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import socket
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import StreamEnded
+from h2.events import PingAckReceived, StreamEnded
 
 from tests.e2e.bare_upstream import BareUpstream
 from tests.e2e.broken_streams import H1, H2, READ, arrived, broken_off
@@ -100,11 +99,16 @@ class Cancels(BareUpstream):
             asked = any(isinstance(event, StreamEnded) for event in http2.receive_data(connection.recv(65536)))
         http2.send_headers(1, [(":status", "200"), ("content-type", "text/event-stream")])
         http2.send_data(1, self.data)
-        connection.sendall(http2.data_to_send())
-        time.sleep(0.1)
+        self.ping(connection, http2)
         http2.reset_stream(1, ErrorCodes.CANCEL)
+        self.ping(connection, http2)
+
+    def ping(self, connection: socket.socket, http2: H2Connection) -> None:
+        """Sends what there is, and waits until the proxy has read it."""
+        http2.ping(bytes(8))
         connection.sendall(http2.data_to_send())
-        time.sleep(0.1)
+        while not any(isinstance(event, PingAckReceived) for event in http2.receive_data(connection.recv(65536))):
+            pass
 
 
 @pytest.mark.parametrize("sent", CUTS.values(), ids=CUTS)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.clients import eventually
 from tests.e2e.user import TOOLMEND, environment
 
 LEADS = """
@@ -116,15 +117,13 @@ def port_of(url: str) -> int:
     return int(url.rpartition(":")[2])
 
 
-def nobody_at(port: int, seconds: float = 20.0) -> bool:
-    """Whether the port is given up."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        with socket.socket() as sock:
-            if sock.connect_ex(("127.0.0.1", port)) != 0:
-                return True
-        time.sleep(0.05)
-    return False
+def nobody_at(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) != 0
+
+
+def port_is_given_up(port: int) -> None:
+    eventually(lambda: nobody_at(port), 20)
 
 
 def test_the_command_has_the_terminal(terminal: Callable[[list[str]], Terminal]) -> None:
@@ -151,7 +150,7 @@ def test_a_key_that_interrupts_is_the_commands(key: str, name: str, terminal: Ca
     assert shown.ended() == 42
     assert shown.seen.count("heard") == 0  # once
     assert "toolmend: no LLM answer" in shown.seen
-    assert nobody_at(port_of(proxy))
+    port_is_given_up(port_of(proxy))
 
 
 def test_a_command_that_an_interrupt_ends(terminal: Callable[[list[str]], Terminal]) -> None:
@@ -233,10 +232,10 @@ def test_a_run_that_is_killed_leaves_no_proxy(piped: Callable[[str], subprocess.
     process = piped("import time; print('ready', flush=True); sys.stdin.read()")
     pid, proxy = int(said(process, "pid")), said(process, "proxy")
     said(process, "ready")
-    assert not nobody_at(port_of(proxy), 0.2)
+    assert not nobody_at(port_of(proxy))
     process.kill()
     try:
-        assert nobody_at(port_of(proxy))
+        port_is_given_up(port_of(proxy))
     finally:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -253,7 +252,7 @@ def test_a_proxy_that_dies_is_told(piped: Callable[[str], subprocess.Popen[str]]
     for pid in children.read_text().split():
         if "mitmdump" in Path(f"/proc/{pid}/cmdline").read_text():
             os.kill(int(pid), signal.SIGKILL)
-    assert nobody_at(port_of(proxy))
+    port_is_given_up(port_of(proxy))
     _, err = process.communicate("", timeout=30)
     assert process.returncode == 0
     assert "toolmend: the proxy ended while the command ran (signal 9)" in err

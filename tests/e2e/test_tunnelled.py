@@ -189,7 +189,7 @@ def test_a_client_that_refuses_goes_through_next(
     for _ in range(failing):
         assert call(alone, url, certificate[0]) == ""
     assert call(alone, url, certificate[0]).encode().strip() == LEAK.strip()
-    alone.wait_for(r"toolmend: localhost: a client (refuses|left).* try: toolmend doctor")
+    alone.wait_for(r"toolmend: localhost: a client (rejects|disconnected).* try: toolmend doctor")
     alone.wait_for("a connection is tunnelled")
     assert MENDED in ask(alone, upstream.url).body
 
