@@ -227,7 +227,7 @@ def test_brackets_are_added_where_a_call_ends_the_message_itself(text: str, reas
     """The finish reason stands in the last chunk of the call."""
     function = {"name": "f", "arguments": text}
     deltas = [{"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]}]
-    first, _, rest = stream(deltas, finish=reason).partition(b'"finish_reason": null')
+    first, _, rest = stream(deltas, finish=reason).rpartition(b'"finish_reason": null')
     body = first + f'"finish_reason": "{reason}"'.encode() + rest
     lines = [part for part in body.split(b"\n\n") if b'"delta": {}' not in part]
     given = b"\n\n".join(lines)
