@@ -69,7 +69,7 @@ def test_promote(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(fixture, "home", lambda: tmp_path / "flows")
     assert "done" in promote(row(folder), {"case": "kimi/issue-17"})
     assert (tmp_path / "flows/kimi/issue-17/meta.json").is_file()
-    assert promote(row(folder), {"case": "kimi/issue-17"}) == {"problem": "there is a fixture of this name already"}
+    assert promote(row(folder), {"case": "kimi/issue-17"}) .keys() == {"problem"}
     assert "problem" in promote(row(folder), {"case": "../x"})
 
 
