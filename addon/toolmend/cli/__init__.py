@@ -45,7 +45,7 @@ COMMANDS = {
     "prune": ("toolmend.cli.commands.prune:prune", "Remove recordings that are too old or too large in total."),
     "rewrite": ("toolmend.cli.commands.rewrite:rewrite", "Mend a stream from a file or standard input."),
     "routes": ("toolmend.cli.commands.routes:routes", "Check a file's routes, and show where each sends requests."),
-    "run": ("toolmend.cli.commands.run:run", "Run an agent, or any command, behind the proxy."),
+    "run": ("toolmend.cli.commands.run:run", "Run an agent, or any command, with the proxy."),
     "serve": ("toolmend.cli.commands.serve:serve", "Play recordings as a local provider, to an agent or an SDK."),
     "serve-envoy": ("toolmend.cli.commands.serve_envoy:serve_envoy", "Run a worker of a team's Envoy: its ext_proc filter."),
     "show": ("toolmend.cli.commands.show:show", "Show a recording, in the terminal or with --html as a page."),

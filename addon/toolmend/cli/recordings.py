@@ -224,21 +224,21 @@ def _store_error(place: StoreUrl, error: OSError) -> CliError:
 def _default(ctx: click.Context) -> Place:
     try:
         if text := os.environ.get(VARIABLE, "").strip():
-            folder, says = recordings_folder(VARIABLE, text), f"variable {VARIABLE}"
+            folder, source = recordings_folder(VARIABLE, text), f"variable {VARIABLE}"
         elif not has_settings_file():
             return data_folder() / "flows"
         else:
             from ..config.precedence import everywhere  # noqa: PLC0415  takes 0.1 s
 
-            said = everywhere({}).given["flows"]
-            folder, says = recordings_folder(said.where, said.text), said.origin
+            setting = everywhere({}).given["flows"]
+            folder, source = recordings_folder(setting.where, setting.text), setting.origin
     except MissingPackage as error:
         raise CliError(str(error).rpartition(", do: ")[0], try_=error.install, code=Exit.CONFIGURATION) from None
     except SettingsError as error:
         raise settings_error(error) from None
     if folder is None:
         raise CliError(
-            f"recordings are switched off by {says}",
+            f"recordings are switched off by {source}",
             try_=f"{ctx.command_path} --flows FOLDER",
             code=Exit.CONFIGURATION,
         )

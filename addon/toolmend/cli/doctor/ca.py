@@ -23,7 +23,7 @@ SOON = timedelta(days=14)
 def certificate(machine: Machine) -> Iterator[Finding]:
     """Checks the certificate: it exists, can be read, and is valid today."""
     path = machine.ca
-    anew = f"mv {_quoted(machine.confdir)} {_quoted(machine.confdir)}.old && toolmend ca path"
+    recreate = f"mv {_quoted(machine.confdir)} {_quoted(machine.confdir)}.old && toolmend ca path"
     try:
         (der, *_) = certificates(path)
         first, last = _dates(path)
@@ -32,15 +32,15 @@ def certificate(machine: Machine) -> Iterator[Finding]:
     except OSError as error:
         yield fault(f"the CA {path} cannot be read: {error.strerror or error}", f"sudo chown -R $USER {_quoted(machine.confdir)}")
     except (ValueError, ssl.SSLError):
-        yield fault(f"the CA {path} is not a certificate", anew)
+        yield fault(f"the CA {path} is not a certificate", recreate)
     else:
         now = datetime.now(UTC)
         if now > last:
-            yield fault(f"the CA {path} has expired on {last:%Y-%m-%d}", f"{anew}  (and toolmend ca install, where it was)")
+            yield fault(f"the CA {path} has expired on {last:%Y-%m-%d}", f"{recreate}  (and toolmend ca install, where it was)")
         elif now < first:
             yield fault(f"the CA {path} is not valid before {first:%Y-%m-%d}: is the clock right?", "timedatectl set-ntp true")
         elif now > last - SOON:
-            yield warning(f"the CA {path} expires on {last:%Y-%m-%d}", f"{anew}  (and toolmend ca install, where it was)")
+            yield warning(f"the CA {path} expires on {last:%Y-%m-%d}", f"{recreate}  (and toolmend ca install, where it was)")
         else:
             yield ok(f"the CA {path} is valid until {last:%Y-%m-%d}, SHA-256 {fingerprint(der)[:23]}…")
 

@@ -58,8 +58,8 @@ class Envoy(Process):
     def _started(self) -> None:
         self._admin = self._admin_file.read_text().strip()
         self.wait_for_stat("listener_manager.workers_started", lambda started: started == 1, START)
-        said = json.loads(self.admin("/listeners?format=json"))
-        self._ports = [one["local_address"]["socket_address"]["port_value"] for one in said["listener_statuses"]]
+        listeners = json.loads(self.admin("/listeners?format=json"))
+        self._ports = [one["local_address"]["socket_address"]["port_value"] for one in listeners["listener_statuses"]]
 
     def port(self, listener: int = 0) -> int:
         """Returns the port of one of the plan's listeners."""

@@ -1,11 +1,10 @@
-// What Node loads first (NODE_OPTIONS=--require): its https and http modules and its fetch go through HTTPS_PROXY.
+// Loaded by Node first (NODE_OPTIONS=--require): makes its http and https modules and its fetch use HTTPS_PROXY.
 //
-//     https.request, http.request   Agent.prototype.createConnection: a CONNECT first, then what it always did
-//     fetch                         undici's Agent with a connector of ours, made when fetch is called first
+//     https.request, http.request   Agent.prototype.createConnection: a CONNECT first, then the original method
+//     fetch                         undici's Agent with another connector, created at the first call of fetch
 //
-// Rule of this file: what can do it by itself is left alone: Bun, Deno, and of a Node that heeds NODE_USE_ENV_PROXY (22.21, 24.5)
-// all but the agents that a program makes itself. So is whoever brings an agent or a dispatcher of another class. It prints nothing
-// and keeps no process alive.
+// Left alone: runtimes that use the variables without help (Bun, Deno, and a Node with NODE_USE_ENV_PROXY, 22.21 or 24.5, except
+// for agents that a program creates), and agents or dispatchers of other classes. It prints nothing and keeps no process alive.
 'use strict'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
@@ -19,7 +18,7 @@ function install () {
   const tls = require('node:tls')
   const DISPATCHER = Symbol.for('undici.globalDispatcher.1')
 
-  function proxyFor (secure, host, port) { // a URL, or undefined where the way is direct
+  function proxyFor (secure, host, port) { // a URL, or undefined for a direct connection
     const env = process.env
     const url = secure ? env.https_proxy || env.HTTPS_PROXY : env.http_proxy || env.HTTP_PROXY
     if (!url || !host || excluded(host.toLowerCase().replace(/^\[|\]$/g, ''), port)) return undefined
@@ -90,8 +89,8 @@ function install () {
     return plain.apply(this, args)
   }
 
-  function direct () { // requests that need no proxy stay with the dispatcher that was there
-    void globalThis.Headers // loads the undici inside, which makes its dispatcher
+  function direct () { // requests without a proxy keep the original dispatcher
+    void globalThis.Headers // loads the built-in undici, which creates its dispatcher
     const before = globalThis[DISPATCHER]
     if (before?.constructor?.name !== 'Agent') return
     const options = Object.getOwnPropertySymbols(before).find(symbol => symbol.description === 'options')
@@ -107,7 +106,7 @@ function install () {
     globalThis[DISPATCHER] = new Proxied({ ...given, connect: connector(given.connect) })
   }
 
-  function connector (given) { // what undici calls for a new connection
+  function connector (given) { // undici calls this for a new connection
     return (options, done) => {
       const secure = options.protocol === 'https:'
       const host = options.hostname.replace(/^\[|\]$/g, '')

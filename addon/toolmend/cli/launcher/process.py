@@ -134,7 +134,8 @@ class Process:
         )
         assert process.stdout
         pipes = ((process.stdout, self.out), (process.stderr, self._log)) if process.stderr else ((process.stdout, self._log),)
-        self._readers = [threading.Thread(target=self._read, args=pipe, name=f"{self.name} says", daemon=True) for pipe in pipes]
+        name = f"{self.name} output"
+        self._readers = [threading.Thread(target=self._read, args=pipe, name=name, daemon=True) for pipe in pipes]
         for reader in self._readers:
             reader.start()
         try:
@@ -149,7 +150,7 @@ class Process:
         self.stop()
 
     def _started(self) -> None:
-        """Waits for whatever else a subclass needs."""
+        """Waits for what else a subclass needs."""
 
     def _lines_from(self, at: int) -> list[str]:
         """Waits for lines from number `at` on and returns them; none at the end."""

@@ -220,14 +220,14 @@ def _runs(every: Sequence[Json]) -> list[Json]:
     """Joins consecutive untouched events of one kind into one line; each mended event has its own."""
     runs: list[Json] = []
     for event in every:
-        says = str(event["says"])
-        word = says.partition(" ")[0]
+        description = str(event["says"])
+        word = description.partition(" ")[0]
         quiet = event["kind"] in ("same", "translated", "silent") and not event["rules"]
         last = runs[-1] if runs else None
         if quiet and last and last["quiet"] and last["word"] == word and last["kind"] == event["kind"]:
             last["to"], last["end"] = event["n"], event["ms"]
             if len(last["text"]) < MAX_RUN:
-                last["text"] += _quoted(says)
+                last["text"] += _quoted(description)
         else:
             runs.append(
                 {
@@ -238,9 +238,9 @@ def _runs(every: Sequence[Json]) -> list[Json]:
                     "kind": event["kind"],
                     "word": word,
                     "quiet": quiet,
-                    "says": says,
+                    "says": description,
                     "gives": event["gives"],
-                    "text": _quoted(says),
+                    "text": _quoted(description),
                     "rules": event["rules"],
                     "by": event["by"],
                     "until": event["until"],
@@ -249,9 +249,9 @@ def _runs(every: Sequence[Json]) -> list[Json]:
     return runs
 
 
-def _quoted(says: str) -> str:
-    at, end = says.find("“"), says.rfind("”")
-    return says[at + 1 : end] if 0 <= at < end else ""
+def _quoted(description: str) -> str:
+    at, end = description.find("“"), description.rfind("”")
+    return description[at + 1 : end] if 0 <= at < end else ""
 
 
 def _pace(every: Sequence[Json]) -> list[list[float]]:

@@ -68,8 +68,8 @@ def page(title: str, rows: Sequence[Row], allow: Collection[int], leave: Collect
     title = title if title and not _found(json.dumps(title)) else "A session"
     about = f"Recorded by toolmend, shared on {datetime.now(UTC):%Y-%m-%d}"
     about += f"; {hidden} parts are left out, since they look like a secret." if hidden else "."
-    told = Environment(autoescape=True).from_string(_PAGE).render(title=title, about=about, parts=parts)
-    return told.encode(errors="replace").decode()  # JSON may contain lone surrogates
+    html = Environment(autoescape=True).from_string(_PAGE).render(title=title, about=about, parts=parts)
+    return html.encode(errors="replace").decode()  # JSON may contain lone surrogates
 
 
 def _shown(row: Row, allow: Collection[int], without: Collection[str]) -> list[dict[str, str]]:
@@ -86,6 +86,6 @@ def _shown(row: Row, allow: Collection[int], without: Collection[str]) -> list[d
             return []
         who = f"result of {value.get('name', 'a tool')}" if row["kind"] == "result" else row["role"]
         return [{"cls": row["cls"], "who": f"{who}{lane}", "text": str(value.get("text", ""))}]
-    told = [("reasoning", "reasoning", value.get("reasoning")), ("assistant", "assistant", value.get("text"))]
-    told += [("call", f"call of {call.get('name')}", call.get("arguments")) for call in value.get("tool_calls") or ()]
-    return [{"cls": cls, "who": f"{who}{lane}", "text": str(text)} for cls, who, text in told if text and cls not in without]
+    texts = [("reasoning", "reasoning", value.get("reasoning")), ("assistant", "assistant", value.get("text"))]
+    texts += [("call", f"call of {call.get('name')}", call.get("arguments")) for call in value.get("tool_calls") or ()]
+    return [{"cls": cls, "who": f"{who}{lane}", "text": str(text)} for cls, who, text in texts if text and cls not in without]

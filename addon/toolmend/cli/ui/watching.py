@@ -36,7 +36,7 @@ WALK = 30.0
 """Seconds between two walks through all folders."""
 
 ROUNDS = 10
-"""Every so many walks, one looks into every folder again."""
+"""After this many walks, one looks into every folder again."""
 
 BATCH = 100
 """Recordings that are read in one batch in the thread."""

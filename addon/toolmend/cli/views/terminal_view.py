@@ -154,9 +154,9 @@ def _answer(answer: Document | None, *, whole: bool) -> Iterator[RenderableType]
     if answer["error"]:
         yield _text(f"error {answer['error']['type']}: {answer['error']['message']}", "red", lines=lines)
     usage = answer["usage"]
-    told = {"finish": answer["finish_reason"], "end": None if answer["ended"] or answer["finish_reason"] else "broken off"}
-    told |= {name.removesuffix("_tokens"): f"{count:,}" for name, count in (usage or {}).items() if count}
-    yield _text("  ".join(f"{name} {value}" for name, value in told.items() if value), "dim")
+    fields = {"finish": answer["finish_reason"], "end": None if answer["ended"] or answer["finish_reason"] else "broken off"}
+    fields |= {name.removesuffix("_tokens"): f"{count:,}" for name, count in (usage or {}).items() if count}
+    yield _text("  ".join(f"{name} {value}" for name, value in fields.items() if value), "dim")
 
 
 def _rules(document: Document) -> Iterator[RenderableType]:
@@ -191,13 +191,13 @@ def _time(document: Document, width: int) -> Iterator[RenderableType]:
             bins[min(len(bins) - 1, int(ms / times["last"] * len(bins)))] += size
         most = max(bins)
         yield _text("".join(BARS[max(0, -(-size * len(BARS) // most) - 1)] if size else " " for size in bins), "blue")
-    told = [
+    durations = [
         ("first byte", times["wait"]),
         ("first token", None if times["first_token"] is None else (times["wait"] or 0) + times["first_token"]),
         ("all", times["last"]),
         ("longest gap", times["longest_gap"]),
     ]
-    parts = [f"{name} {_span(ms)}" for name, ms in told if ms is not None]
+    parts = [f"{name} {_span(ms)}" for name, ms in durations if ms is not None]
     parts += [f"{len(chunks):,} chunks", f"{document['bytes']['raw']:,} bytes, {document['bytes']['mended']:,} to the client"]
     if times["tokens_per_second"]:
         parts.append(f"{times['tokens_per_second']:,} tokens a second")

@@ -1,4 +1,4 @@
-// What all pages share: the connection, the store of what is live, the router, words for numbers, small elements.
+// Shared by all pages: the connection, the store of live rows, the router, number formats, small elements.
 import { html, render, useState, useEffect, useRef, useMemo, useCallback, useLayoutEffect } from "./vendor/htm-preact.js";
 export { html, render, useState, useEffect, useRef, useMemo, useCallback, useLayoutEffect };
 
@@ -22,7 +22,7 @@ export async function act(name, what, body = {}) {
   return answer.json();
 }
 
-/** What a promise gives; asked anew when one of `keys` changes. */
+/** The result of a promise; requested again when one of `keys` changes. */
 export function useAsked(get, keys) {
   const [state, set] = useState({ value: null, error: null, busy: true });
   const number = useRef(0);
@@ -36,7 +36,7 @@ export function useAsked(get, keys) {
   return { ...state, again };
 }
 
-// what is live
+// live rows
 
 class Store {
   constructor() {
@@ -63,7 +63,7 @@ export function useStore(pick) {
   return last.current;
 }
 
-/** Calls back with the rows that have changed. */
+/** Calls back with the changed rows. */
 export function useRows(hear, keys = []) {
   useEffect(() => { store.rowEars.add(hear); return () => store.rowEars.delete(hear); }, keys);
 }
@@ -87,7 +87,7 @@ function sendWatched() {
   if (socket && socket.readyState === 1) socket.send(JSON.stringify({ watch: [...watched.keys()] }));
 }
 
-/** What an answer that is being written says, as it comes. */
+/** The text of an answer in progress, as it arrives. */
 export function usePieces(id, wanted) {
   useEffect(() => {
     if (!wanted) return undefined;
@@ -133,7 +133,7 @@ async function refreshLive() {
     const { live } = await ask("sessions", { limit: 1 });
     store.set({ live: new Map(live.map((row) => [row.id, row])) });
     for (const ear of store.rowEars) ear([], []);
-  } catch { /* the next message tells */ }
+  } catch { /* the next message has it */ }
 }
 
 function joined(before, more) {
@@ -147,7 +147,7 @@ function joined(before, more) {
   return pieces;
 }
 
-// notifications, off until asked for
+// notifications, off by default
 
 const told = new Set();
 export function notify(key, title, body, path) {
@@ -193,9 +193,9 @@ export function Link({ to, children, ...rest }) {
 // keys
 
 const keyStack = [];
-/** `keys`: {"j": [function, "next"]}; those of a page go ahead of the frame's. */
+/** `keys`: {"j": [function, "next"]}; a page's keys override the frame's. */
 export function useKeys(keys, deps, ofFrame = false) {
-  useLayoutEffect(() => { // a key may be pressed as soon as the page is seen
+  useLayoutEffect(() => { // before the page is visible, so that no key is missed
     if (ofFrame) keyStack.unshift(keys);
     else keyStack.push(keys);
     store.set({ keys: {} });
@@ -219,7 +219,7 @@ addEventListener("keydown", (event) => {
   }
 });
 
-// words
+// formats
 
 const whole = new Intl.NumberFormat("en");
 export const number = (value) => (value == null ? "—" : whole.format(value));
@@ -255,7 +255,7 @@ export function ago(at) {
 export const clockTime = (at) => new Date(at * 1000).toLocaleTimeString("en", { hour12: false });
 export const full = (at) => new Date(at * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium", hour12: false });
 
-/** Seconds from which a silence is amber, or red; more for an answer whose pieces usually come slowly. */
+/** Seconds of silence that are amber, or red; more for an answer whose pieces usually arrive slowly. */
 const AMBER = 15, RED = 60, USUAL = 3;
 export const silence = (row, since) => (since >= Math.max(RED, 2 * USUAL * (row.usual_gap || 0)) ? "red" : since >= Math.max(AMBER, USUAL * (row.usual_gap || 0)) ? "amber" : "");
 export const isBad = (row) => row.state === "upstream_error" || row.state === "unanswered" || row.state === "unreadable" || row.status >= 400;
@@ -275,7 +275,7 @@ export function tone(row) {
 // elements
 
 let probe = null;
-/** A colour of the style sheet, as a canvas takes it. */
+/** A colour of the style sheet, in a canvas's form. */
 export function color(name) {
   if (!probe) { probe = document.createElement("i"); probe.hidden = true; document.body.append(probe); }
   probe.style.color = `var(${name})`;
@@ -290,7 +290,7 @@ export function useTick(ms = 250) {
   useEffect(() => { const timer = setInterval(() => again((n) => n + 1), ms); return () => clearInterval(timer); }, [ms]);
 }
 
-/** Seconds since the last byte of what is being written. */
+/** Seconds since the last byte of a recording in progress. */
 export function Clock({ row }) {
   useTick();
   const since = Math.max(0, store.now() - (row.changed_at || row.at));
@@ -309,7 +309,7 @@ export function Failed({ error, again }) {
 export const Busy = () => html`<div class="busy" role="status"><span></span><span></span><span></span><i class="sr">Loading</i></div>`;
 
 const TAGS = new Set("blockquote br code em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong table tbody td th thead tr ul a".split(" "));
-/** A tree of markdown.py as elements: its texts are texts. */
+/** A tree of markdown.py as elements; its texts never become markup. */
 export function Tree({ nodes }) { return (nodes || []).map((node, at) => branch(node, at)); }
 function branch(node, key) {
   if (typeof node === "string") return node;
@@ -361,12 +361,12 @@ export function Fold({ text, more, part, lines = 14 }) {
   return html`<pre class="text ${long && !open ? "cut" : ""}">${cut}</pre>${long && html`<button class="more" onClick=${unfold} aria-expanded=${open}>${open ? "Show less" : `Show all (${plural(count, "line")}, ${bytes((shown.length || 0) + (more || 0))})`}</button>`}`;
 }
 
-/** JSON as people read it; what is none stays as it is. */
+/** Indented JSON; other text is unchanged. */
 export function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
 }
 
-/** Rows of one height, of which only those in sight are there. */
+/** Rows of equal height, of which only the visible ones are rendered. */
 export function List({ rows, height, draw, chosen, onEnd, label }) {
   const box = useRef();
   const [view, set] = useState({ top: 0, height: 800 });

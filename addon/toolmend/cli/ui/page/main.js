@@ -1,4 +1,4 @@
-// The frame of all pages: who is let in, the bar, the search, the hints at the bottom.
+// The frame of all pages: access, the bar, the search, the hints at the bottom.
 import { html, render, useState, useEffect, useRef, ask, connect, store, useStore, useRoute, go, Link, useKeys, hints, Busy, nextTheme } from "./base.js";
 import { Sessions } from "./sessions.js";
 import { Recordings } from "./recordings.js";

@@ -1,11 +1,11 @@
-// A conversation's pieces: texts, thoughts, calls with their results, answers, and an answer that is still being written.
+// The parts of a conversation: texts, reasoning, calls with their results, answers, and an answer in progress.
 import { html, useState, useRef, useEffect, Tree, Fold, Chip, Copy, Clock, Link, pretty, time, tokens, bytes, money, plural, usePieces, stateWord, number } from "./base.js";
 import { Lines } from "./prompts.js";
 import { doingWord } from "./sessions.js";
 
 const ROLES = { user: "User", assistant: "Assistant", system: "System", tool: "Tool", developer: "System" };
 
-/** Images of a part, each asked for when it comes into sight. */
+/** Images of a part, each loaded when it becomes visible. */
 const Pictures = ({ part }) => (part.images || []).map((key) => html`<a href=${`/api/part/${part.part}/image/${key}`} target="_blank" rel="noopener"><img class="picture" loading="lazy" src=${`/api/part/${part.part}/image/${key}`} alt="An image of this request" /></a>`);
 
 export function Part({ part, quiet }) {
@@ -26,10 +26,10 @@ export function Thought({ text, live, show }) {
   return html`<details class="part thought" open=${open || live} onToggle=${(event) => set(event.target.open)}><summary><span class="who">Reasoning</span> <span class="dim">${bytes(text.length)}${open || live ? "" : `: ${text.replace(/\s+/g, " ").slice(0, 140)}`}</span></summary><pre class="text">${live ? text.slice(-3000) : text}</pre></details>`;
 }
 
-/** A call, with what came of it. */
+/** A call, with its result. */
 export function Call({ call, result, took, lane, error }) {
   let given = null;
-  try { given = JSON.parse(call.arguments || "{}"); } catch { /* not whole, or no JSON */ }
+  try { given = JSON.parse(call.arguments || "{}"); } catch { /* incomplete, or not JSON */ }
   const object = given && typeof given === "object" && !Array.isArray(given) ? given : null;
   return html`<div class="part call ${result?.error ? "error" : ""}">
     <div class="call-head"><span class="who mono">${call.name}</span><span class="brief">${brief(object)}</span>${took != null && html`<span class="dim num" title="From the end of this answer to the request that brings the result">${time(took)}</span>`}${lane && html`<${Link} to=${lane} class="small">subagent →<//>`}</div>
@@ -63,7 +63,7 @@ export function NoAnswer({ row }) {
   return html`<div class="part error-part"><p>${words}</p></div>`;
 }
 
-/** What an answer says while it is written. */
+/** An answer in progress. */
 export function Growing({ row }) {
   const pieces = usePieces(row.id, true) || [];
   return html`<div class="answer growing">
@@ -78,7 +78,7 @@ export function Growing({ row }) {
   </div>`;
 }
 
-/** What stands beside an answer. */
+/** The facts next to an answer. */
 export function Facts({ row, miss }) {
   const cached = row.tokens_in ? Math.round((100 * (row.cached || 0)) / row.tokens_in) : null;
   const rate = row.tokens_out && row.last > 500 ? row.tokens_out / (row.last / 1000) : null;

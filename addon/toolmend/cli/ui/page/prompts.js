@@ -1,4 +1,4 @@
-// System prompts and lists of tools, by version, and what changed from one to the next.
+// Versions of system prompts and tool lists, and what changed between them.
 import { html, useState, ask, useAsked, useKeys, Empty, Failed, Busy, ago, full, bytes, plural, Chip, Copy, go, withQuery } from "./base.js";
 
 export function Prompts({ query }) {
@@ -9,7 +9,7 @@ export function Prompts({ query }) {
   useKeys({ j: [move(1), "next"], k: [move(-1), "previous"], ArrowDown: [move(1), ""], ArrowUp: [move(-1), ""] }, [at, all]);
   if (error) return html`<${Failed} error=${error} again=${again} />`;
   if (!value) return html`<${Busy} />`;
-  if (!all.length) return html`<${Empty} title="No prompt has been seen yet"><p>System prompts and lists of tools are collected here from all requests, once each.</p><//>`;
+  if (!all.length) return html`<${Empty} title="No prompt yet"><p>System prompts and lists of tools are collected here from all requests, once each.</p><//>`;
   const one = all[at];
   const before = all.find((other, n) => n > at && other.kind === one.kind && other.agents === one.agents && (one.kind === "tools" || other.head.slice(0, 24) === one.head.slice(0, 24)));
   return html`<div class="split"><div class="side scroll" role="list">${all.map((prompt, n) => html`<button role="listitem" class="version ${n === at ? "chosen" : ""}" onClick=${() => go(withQuery({ part: prompt.part }), true)}>

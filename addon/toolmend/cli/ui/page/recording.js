@@ -1,4 +1,4 @@
-// One request and its answer: what came, what the client got, and why.
+// One request and its answer: what the provider sent, what the client got, and why.
 import { html, useState, useEffect, useRef, ask, act, useAsked, useStore, useRows, go, withQuery, Link, useKeys, Failed, Busy, Empty, Chip, Copy, time, tokens, bytes, money, number, plural, full, clockTime, stateWord, tone, pretty, color } from "./base.js";
 import { Part, Answer, Growing } from "./parts.js";
 import { Lines } from "./prompts.js";
@@ -8,7 +8,7 @@ const TABS = [["answer", "Answer", "a"], ["why", "What was mended", "w"], ["even
 export function Recording({ name, query }) {
   const { value, error, again } = useAsked(() => ask(`recording/${encodeURIComponent(name)}`), [name]);
   const live = useStore((state) => state.live);
-  useRows((rows) => { if (rows.some((row) => row.name === name || String(row.id) === name)) again(); }, [name]); // it may change while it is asked for
+  useRows((rows) => { if (rows.some((row) => row.name === name || String(row.id) === name)) again(); }, [name]); // it may change while it is loaded
   if (error && !value) return html`<${Failed} error=${error} again=${again} />`;
   if (!value) return html`<${Busy} />`;
   return html`<${Shown} shown=${{ ...value, row: live.get(value.row.id) || value.row }} query=${query} again=${again} />`;
@@ -59,7 +59,7 @@ function Actions({ row, again }) {
   useKeys({ p: [run(row.pinned ? "unpin" : "pin", {}, ""), readOnly ? "" : row.pinned ? "unpin" : "pin"] }, [row.pinned, row.name]);
   if (row.live) return null;
   return html`<div class="actions">
-    <button disabled=${!!busy} onClick=${run("play", {}, "Played through the mending of today")}>Play again</button>
+    <button disabled=${!!busy} onClick=${run("play", {}, "Replayed with this toolmend")}>Play again</button>
     <button disabled=${!!busy} onClick=${run("play", { dialects: "all" }, "Played with all dialects")}>… with all dialects</button>
     <button disabled=${!!busy} onClick=${run("verify", {}, "Verified")}>Verify</button>
     ${!readOnly && html`<button disabled=${!!busy} onClick=${run(row.pinned ? "unpin" : "pin", {}, row.pinned ? "Unpinned" : "Pinned")}>${row.pinned ? "Unpin" : "Pin"}</button><button onClick=${() => setPromoting(!promoting)}>Promote …</button>`}
@@ -102,7 +102,7 @@ function Change({ run, row }) {
   return html`<div class="change ${run.kind}"><button class="change-head" onClick=${toggle} aria-expanded=${open}><span class="num dim">${run.from}</span><span class="num dim">${time(run.ms, 3)}</span><span class="kind ${run.kind}">${KIND[run.kind]}</span><span class="says mono">${run.says}</span><span class="arrow">→</span><span class="gives mono">${run.kind === "held" ? (run.until ? `until event ${run.until}` : "for good") : run.kind === "same" ? "the same" : run.gives || "nothing"}</span><span class="dim">${run.by ? run.by[0] : ""}</span></button>
     ${open && bytes_ && html`<div class="bytes"><div><h3>came</h3><pre class="text">${shownBytes(bytes_.raw)}</pre></div><div><h3>went out</h3><pre class="text">${bytes_.sent == null ? "the same bytes" : shownBytes(bytes_.sent) || "nothing"}</pre></div></div>`}</div>`;
 }
-/** An event's JSON on lines; what is none stays as it came, as `[DONE]`. */
+/** An event's JSON, indented; other text, as `[DONE]`, is unchanged. */
 const shownBytes = (text) => (text || "").split("\n").map((line) => { const found = /^(data: ?)(\{.*\})$/.exec(line); return found ? found[1] + pretty(found[2]) : line; }).join("\n").trimEnd();
 
 function Events({ shown }) {
@@ -148,10 +148,10 @@ function Difference({ row, query }) {
   const against = query.get("against") || "prev";
   const { value, error } = useAsked(() => ask(`recording/${row.id}/diff`, { against }), [row.id, against]);
   return html`<div class="narrow diff"><${Against} row=${row} against=${against} />
-    ${error ? html`<${Failed} error=${error} />` : !value ? html`<${Busy} />` : !value.against ? html`<${Empty} title="It is the first of its conversation"><p>No request of this conversation came before it. Choose another one to compare it with.</p><//>` : html`<${Changes} value=${value} />`}</div>`;
+    ${error ? html`<${Failed} error=${error} />` : !value ? html`<${Busy} />` : !value.against ? html`<${Empty} title="The first request of its conversation"><p>There is no earlier request in this conversation. Choose another one to compare with.</p><//>` : html`<${Changes} value=${value} />`}</div>`;
 }
 
-/** What a request is compared with: one of its session, or any recording by its name. */
+/** The request to compare with: one of the session, or any recording by its name. */
 function Against({ row, against }) {
   const { value } = useAsked(() => ask("recordings", { session: row.session }), [row.session]);
   const others = (value?.recordings || []).filter((one) => one.id !== row.id);

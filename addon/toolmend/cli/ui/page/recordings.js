@@ -1,4 +1,4 @@
-// All requests in one list; and those whose answer looks as if a call was left in it.
+// All requests in one list; and those with a suspect answer.
 import { html, useState, useEffect, useRef, useMemo, ask, useStore, useRows, go, Link, useKeys, List, Dot, Chip, Clock, Empty, Failed, Busy, ago, full, tokens, money, time, stateWord, tone } from "./base.js";
 import { Filters, Nothing, doingWord } from "./sessions.js";
 
@@ -34,11 +34,11 @@ export function Recordings({ query, suspects }) {
   if (error && !rows) return html`<${Failed} error=${error} again=${load} />`;
   const filtered = Object.values(filters).some(Boolean) && !suspects;
   return html`<div class="page">
-    ${suspects && html`<p class="lead">Answers that look as if a tool call was left in their text: tools were offered, no call came, and nothing was mended. Open one to play it again with all dialects.</p>`}
+    ${suspects && html`<p class="lead">Answers with text that looks like a tool call: tools were offered, no call was received, and nothing was mended. Open one to replay it with all dialects.</p>`}
     <${Filters} query=${query} states=${suspects ? null : STATES} />
     ${!shown ? html`<${Busy} />` : shown.length ? html`<div class="table requests"><div class="head" aria-hidden="true"><span>Request</span><span>Answer</span><span class="num">First byte</span><span class="num">In</span><span class="num">Out</span><span class="num">Cost</span><span>What</span><span class="num">When</span></div>
       <${List} rows=${shown} height=${48} chosen=${at} onEnd=${more} label="Requests" draw=${(row, n) => html`<${Row} row=${row} on=${n === at} />`} /></div>`
-    : suspects && !filters.q ? html`<${Empty} title="No answer is suspect"><p>Where a call is left in a text and not mended, it is listed here.</p><//>` : html`<${Nothing} filtered=${filtered} />`}
+    : suspects && !filters.q ? html`<${Empty} title="No answer is suspect"><p>Answers with a call in their text that was not mended are listed here.</p><//>` : html`<${Nothing} filtered=${filtered} />`}
   </div>`;
 }
 

@@ -1,4 +1,4 @@
-// A session: its agents, its time, its conversation, once.
+// A session: its agents, its time line, and each part of its conversation once.
 import { html, useState, useEffect, useRef, useMemo, useLayoutEffect, ask, useAsked, useStore, useRows, go, withQuery, useKeys, Failed, Busy, Dot, Chip, tokens, money, time, plural, full } from "./base.js";
 import { Waterfall, until } from "./waterfall.js";
 import { Part, Answer, Growing, Facts } from "./parts.js";
@@ -26,7 +26,7 @@ export function Session({ id, query }) {
   return html`<${Shown} value=${value} live=${live} query=${query} />`;
 }
 
-/** What was known, and what has come or changed since. */
+/** A session with the changes since it was loaded. */
 function together(before, some) {
   const fresh = new Set(some.recordings.map((row) => row.id));
   return { ...some, recordings: [...before.recordings.filter((row) => !fresh.has(row.id)), ...some.recordings], turns: [...before.turns.filter((turn) => !fresh.has(turn.recording)), ...some.turns], misses: { ...before.misses, ...some.misses } };
@@ -53,7 +53,7 @@ function Shown({ value, live, query }) {
   const scrolled = () => { const at = box.current; stick.current = at.scrollHeight - at.scrollTop - at.clientHeight < 90; if (stick.current) setBehind(false); };
   const toEnd = () => { stick.current = true; box.current.scrollTop = box.current.scrollHeight; setBehind(false); };
   useLayoutEffect(() => { if (stick.current && (query.get("end") !== "0")) box.current.scrollTop = box.current.scrollHeight; else if (recordings.some((row) => row.live)) setBehind(true); });
-  useEffect(() => { // what is drawn only when it comes into sight has its true height then
+  useEffect(() => { // elements that are rendered when they become visible get their real height then
     const watch = new ResizeObserver(() => { if (stick.current) box.current.scrollTop = box.current.scrollHeight; });
     watch.observe(inner.current);
     return () => watch.disconnect();
@@ -98,7 +98,7 @@ const inside = (row, range) => row && until(row) >= range[0] && row.at <= range[
 
 const LEAVE = [["system", "system prompts"], ["tools", "lists of tools"], ["results", "results of tools"], ["reasoning", "reasoning"]];
 
-/** The session as one page: first what looks like a secret in it is read, part by part. */
+/** The export of a session: first a review of what looks like a secret, part by part. */
 function Share({ session, close }) {
   const box = useRef();
   const path = `/api/session/${encodeURIComponent(session.session)}`;
@@ -117,7 +117,7 @@ function Share({ session, close }) {
     box.current.close();
   };
   return html`<dialog ref=${box} class="sharing" onClose=${close}><h2>Share this session as one page</h2>
-    <p class="dim">The page has no script and needs no network. What was asked and answered is in it as it was said: read it before you give it away.</p>
+    <p class="dim">The page has no script and needs no network. It contains the whole conversation: read it before you share it.</p>
     <fieldset><legend>Leave out</legend>${LEAVE.map(([name, word]) => html`<label><input type="checkbox" checked=${leave.has(name)} onChange=${toggle(leave, setLeave)(name)} /> ${word}</label>`)}</fieldset>
     ${error && html`<p class="bad-text">${error.message}</p>`}${!value && !error && html`<${Busy} />`}
     ${value && (value.findings.length ? html`<p><b>${plural(value.findings.length, "part")} ${value.findings.length === 1 ? "looks" : "look"} like a secret, and ${value.findings.length === 1 ? "is" : "are"} left out.</b> Tick those that you have read, and that hold none:</p><ul class="findings">${value.findings.map((one) => html`<li><label><input type="checkbox" checked=${allow.has(one.part)} onChange=${toggle(allow, setAllow)(one.part)} /> ${one.kind} of ${one.role}: ${one.what.join(", ")}</label> <a href=${`#turn-${one.recording}`} onClick=${(event) => { event.preventDefault(); box.current.close(); document.getElementById(`turn-${one.recording}`)?.scrollIntoView(); }}>see it</a></li>`)}</ul>` : html`<p>Nothing in it looks like a secret.</p>`)}

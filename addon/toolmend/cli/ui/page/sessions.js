@@ -1,4 +1,4 @@
-// All sessions: those at work on top, with what they do now.
+// All sessions: active ones first, with what they are doing.
 import { html, useState, useEffect, useRef, useMemo, ask, useStore, useRows, go, Link, useKeys, List, Dot, Chip, Clock, Empty, Failed, Busy, ago, full, tokens, money, plural, withQuery } from "./base.js";
 
 export function Sessions({ query }) {
@@ -35,7 +35,7 @@ export function Sessions({ query }) {
 
 const merged = (before, now) => (before && before.length > now.length ? [...now, ...before.slice(now.length).filter((one) => !now.some((other) => other.session === one.session))] : now);
 
-/** What is live stands on top at once, before the server has counted it. */
+/** Live sessions come first at once, before the server has counted them. */
 function arranged(rows, live, filters) {
   const by = new Map();
   for (const row of live.values()) by.set(row.session, [...(by.get(row.session) || []), row]);
@@ -63,7 +63,7 @@ function Row({ row, on }) {
       ${row.failed > 0 && html`<${Chip} tone="bad">${row.failed} failed<//>`}
       ${row.interrupted > 0 && html`<${Chip}>${row.interrupted} interrupted<//>`}
       ${row.cut > 0 && html`<${Chip} title="The proxy ended before the answer did">${row.cut} cut<//>`}
-      ${row.pinned > 0 && html`<${Chip} title="It stays, however old it is">pinned<//>`}
+      ${row.pinned > 0 && html`<${Chip} title="It is kept, regardless of age">pinned<//>`}
     </span>
     <span class="num when" title=${full(row.latest)}>${busy ? html`<${Clock} row=${silent} />` : ago(row.until || row.latest)}</span>
   <//>`;
@@ -95,6 +95,6 @@ export function Filters({ query, states }) {
 
 export function Nothing({ filtered }) {
   const status = useStore((state) => state.status);
-  if (filtered) return html`<${Empty} title="Nothing is like that"><p>${plural(status?.recordings || 0, "recording")} in all.</p><button onClick=${() => go(location.pathname, true)}>Show all</button><//>`;
-  return html`<${Empty} title="Nothing is recorded yet"><p>Run an agent behind toolmend, and each request appears here while it is asked:</p><pre>toolmend run --ui -- claude</pre><p class="dim">Looked at: <code>${status?.folder}</code></p><//>`;
+  if (filtered) return html`<${Empty} title="No matches"><p>${plural(status?.recordings || 0, "recording")} in all.</p><button onClick=${() => go(location.pathname, true)}>Show all</button><//>`;
+  return html`<${Empty} title="Nothing is recorded yet"><p>Run an agent behind toolmend, and each request appears here at once:</p><pre>toolmend run --ui -- claude</pre><p class="dim">Looked at: <code>${status?.folder}</code></p><//>`;
 }

@@ -1,9 +1,9 @@
-// One time axis with a lane for each agent: what was asked for when, what waited, what streamed, and which tools ran in between.
+// One time axis with a lane for each agent: requests, waiting, streaming, and the tools that ran in between.
 import { html, useRef, useEffect, useState, useMemo, time, store, color } from "./base.js";
 
 const LANE = 26, TOP = 22, NAMES = 118;
 
-/** Rows with their place: requests of one lane that overlap stand below each other. */
+/** Rows with their positions: overlapping requests of a lane are below each other. */
 export function placed(recordings, lanes) {
   const out = [];
   let y = 0;

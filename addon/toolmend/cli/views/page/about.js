@@ -1,4 +1,4 @@
-// What is known about an event and the recording, in tabs.
+// Details of an event and of the recording, in tabs.
 
 function link(n) {
   const made = el("button", { type: "button", className: "link" }, "event " + number(n));

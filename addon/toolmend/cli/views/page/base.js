@@ -1,15 +1,15 @@
 "use strict";
-// Rule of this file: what was recorded gets into the page as text alone (textContent), never as markup. What is long is made when
-// it is seen: of the list only the rows in view, of a tab only the one that is open.
+// Recorded text enters the page only as text (textContent), never as markup. Long content is rendered when it becomes visible: only
+// the visible rows of the list, only the open tab.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const events = data.events;
 const $ = (id) => document.getElementById(id);
 
 const ROW = 28; // pixels, as in the style
-const MAX_SHOWN = 60000; // characters of an event that are shown at once
-const MAX_LINES = 600; // lines of a side that are compared: it costs their product
-const FOLD = 600; // characters of a part from which on it is folded
+const MAX_SHOWN = 60000; // characters of an event that are shown
+const MAX_LINES = 600; // lines of a side that are compared: the cost is their product
+const FOLD = 600; // characters from which a part is folded
 
 const KINDS = {
   same: ["as it came", "The client got the same bytes."],
@@ -34,7 +34,7 @@ const KEYS = [
 ];
 
 const state = { event: 1, view: "diff", tab: "rule", only: "all", find: "" };
-let shown = events; // those that the filters leave
+let shown = events; // those that pass the filters
 
 function el(tag, properties, ...children) {
   const made = document.createElement(tag);
@@ -47,14 +47,14 @@ function el(tag, properties, ...children) {
 }
 
 const number = (value) => value.toLocaleString("en-US");
-const precise = (ms) => (ms >= 1000 ? (ms / 1000).toFixed(3) + " s" : seconds(ms)); // events of one list are told apart
+const precise = (ms) => (ms >= 1000 ? (ms / 1000).toFixed(3) + " s" : seconds(ms)); // so that events differ
 const seconds = (ms) => (ms >= 10000 ? (ms / 1000).toFixed(1) + " s" : ms >= 1000 ? (ms / 1000).toFixed(2) + " s" : ms.toFixed(ms < 10 ? 1 : 0) + " ms");
 const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 const sent = (event) => (event.sent === null ? event.raw : event.sent);
 const differs = (event) => !["same", "silent", "translated"].includes(event.kind) || event.rules.length > 0;
 const ruleOf = (event) => (event.by ? event.by[0] : "");
 
-// the address: what is looked at can be linked to
+// the address: the selection is part of it, so that it can be linked
 
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));

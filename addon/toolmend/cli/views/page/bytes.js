@@ -1,7 +1,7 @@
 // The bytes of an event: raw, mended, and how they differ.
 
 function indented(text) {
-  // JSON on lines of its own, token by token: nothing of it is read as a value, so nothing is changed but the space between
+  // indents JSON token by token: values are not parsed, so only the space between tokens changes
   const out = [];
   let depth = 0;
   let inside = false;
@@ -41,7 +41,7 @@ function lines(text) {
 }
 
 function compared(before, after) {
-  // pairs of lines: [a, a] alike, [a, null] went, [null, b] came, [a, b] became another
+  // pairs of lines: [a, a] equal, [a, null] removed, [null, b] added, [a, b] changed
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head++;
   let tail = 0;
@@ -80,7 +80,7 @@ function compared(before, after) {
 }
 
 function marked(text, other) {
-  // the part of a line that the other has not
+  // the part of a line that the other line does not have
   if (other === null) return [text];
   let start = 0;
   while (start < text.length && text[start] === other[start]) start++;
@@ -92,7 +92,7 @@ function marked(text, other) {
 }
 
 function group(event) {
-  // with an event that answers for others that were held, these
+  // with an event that releases held events, these, too
   const answer = event.until ? events[event.until - 1] : event;
   let first = answer.n;
   while (first > 1 && (events[first - 2].until === answer.n || (events[first - 2].kind === "same" && first > 2 && events[first - 3].until === answer.n))) first--;
@@ -136,7 +136,7 @@ function drawBytes() {
     sides.append(el("p", { className: "said" }, all.map((one) => one.says).filter(Boolean).join("\n") || "nothing"));
     sides.append(el("p", { className: "said" }, all.map((one) => (one.kind === "same" ? one.says : one.gives)).filter(Boolean).join("\n") || "nothing"));
   }
-  const whole = answer.kind === "released"; // then both sides are alike, event by event
+  const whole = answer.kind === "released"; // both sides are equal, event by event
   const pairs = compared(lines(whole ? all.map((one) => one.raw).join("") : answer.raw), lines(went));
   const before = whole ? [] : all.slice(0, -1).filter((one) => one.kind !== "same");
   for (const [left, right] of [...before.map((one) => [one.raw.trim().slice(0, MAX_SHOWN), null]), ...pairs]) {
@@ -157,7 +157,7 @@ $("copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText(text);
     $("copy").textContent = "Copied";
   } catch {
-    getSelection().selectAllChildren($("bytes")); // a page from a disk may not be allowed to copy
+    getSelection().selectAllChildren($("bytes")); // a page opened from disk may not be allowed to copy
     $("copy").textContent = "Selected";
   }
   setTimeout(() => ($("copy").textContent = "Copy"), 1200);

@@ -1,4 +1,4 @@
-// The list of events. Only the rows in view are made.
+// The list of events. Only the visible rows are rendered.
 
 const list = $("list");
 const rows = $("rows");
@@ -70,7 +70,7 @@ rows.addEventListener("click", (mouse) => {
 });
 
 function position() {
-  // where the event is among those shown, or where it would be
+  // the index of the event among the shown ones, or where it would be
   let low = 0;
   let high = shown.length;
   while (low < high) {

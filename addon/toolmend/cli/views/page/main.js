@@ -1,4 +1,4 @@
-// Tabs, keys, and the beginning.
+// Tabs, keys, and the start.
 
 function pick(tab, chosen) {
   const on = tab.dataset.name === chosen;
@@ -57,7 +57,7 @@ const ACTIONS = {
   r: () => tab("rule"), c: () => tab("conversation"), q: () => tab("request"), h: () => tab("headers"), u: () => tab("usage"),
   "/": () => $("find").focus(), t: theme, "?": keys,
 };
-const MOVES = ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"]; // in a pane that scrolls they scroll
+const MOVES = ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"]; // keys that scroll in a scrollable pane
 
 document.addEventListener("keydown", (key) => {
   if (key.ctrlKey || key.metaKey || key.altKey || key.isComposing) return;
@@ -114,7 +114,7 @@ head();
 filters();
 tabs($("views"), VIEWS, "bytes", view);
 tabs($("tabs"), TABS, "about", tab);
-state.event = (events.find((event) => event.by) || events.find(differs) || { n: 1 }).n; // what one has come to see
-if (events.length && !events.some(differs)) state.tab = "conversation"; // nothing was mended: the answer is what one has come to see
+state.event = (events.find((event) => event.by) || events.find(differs) || { n: 1 }).n; // the first mended event
+if (events.length && !events.some(differs)) state.tab = "conversation"; // nothing was mended: show the answer
 start();
 if (innerWidth > 800) list.focus({ preventScroll: true });

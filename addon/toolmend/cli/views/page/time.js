@@ -1,10 +1,10 @@
-// The time line: a bar for every pixel in which something came, as tall as the logarithm of its bytes.
+// The time line: a bar for every pixel with bytes, as tall as their logarithm.
 
 const canvas = $("time");
 const whole = Math.max(data.times.last, 1);
 
 function edge(width) {
-  // where the stream begins; the wait before it stands in a box of its own, or it would dwarf what is of interest
+  // where the stream begins; the wait before it has its own box, because it would dwarf the rest
   return data.times.wait ? Math.min(90, width * 0.2) : 6;
 }
 
@@ -21,7 +21,7 @@ function step(range) {
 let counted = { width: -1 };
 
 function columns(width) {
-  // bytes by kind and pixel; counted once for a width, since it is drawn whenever another event is chosen
+  // bytes by kind and pixel; counted once for each width, since each selection draws it again
   if (counted.width !== width) {
     counted = { width, kinds: new Map() };
     for (const event of events) {
