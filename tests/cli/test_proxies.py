@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from toolmend.cli import Exit, CliError, proxies
+from toolmend.cli import CliError, Exit, proxies
 
 
 @pytest.fixture(autouse=True)
