@@ -66,6 +66,10 @@ PATTERNS: dict[str, Pattern] = {
         "Look.\nprint(default_api.read_file(limit=20, path='a.md'))\nprint(default_api.get_time(zone='UTC'))", 10, content="Look.\n"
     ),
     "code-without-print": code("```tool_code\nread_file(limit=20, path='a.md')\nget_time(zone='UTC')\n```", 11),
+    "code-of-gemma": Pattern(
+        {**REQUEST, "model": "google/gemma-3-27b-it"}, pieces("I look:\n```tool_code\nread_file(limit=20, path='a.md')\nget_time(zone='UTC')\n```\nok", 17), BOTH,
+        content="I look:\n\nok", rules=CODE,
+    ),
     "code-with-a-bracket-missing": code("```tool_code\nprint(default_api.get_time(zone='UTC')\n```", 12, BOTH[1:]),
     "code-and-more": code("```tool_code\nprint(get_time(zone='UTC'))\nx = 1\n```", 13, BOTH[1:], content="\nx = 1\n```"),
     "code-over-lines": code('```tool_code\nprint(default_api.get_time(\n    zone="""UTC""",\n))\n```', 14, BOTH[1:]),

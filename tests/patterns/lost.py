@@ -55,6 +55,7 @@ PATTERNS: dict[str, Pattern] = {
     "misspelt-parameter": call("deepseek-v4", f'<invoke name="bash">\n{PARAMETER.replace(" name", " rname")}\n</invoke>', "anthropic"),
     "blanks-in-tags": call("deepseek-v4", '< invoke name = "bash" >\n< parameter name = "command" >ls</ parameter >\n</ invoke >', "xml_call"),
     "misspelt-wrapper": call("deepseek-v4", f'<tvoe_calls>\n<invoke name="bash">\n{PARAMETER}\n</invoke>\n</tvoe_calls>', "anthropic"),
+    "tags-with-a-colon": call("qwen3-coder-30b", "<tool_call>\n<function: bash>\n<parameter: command>\nls\n</parameter>\n</function>\n</tool_call>", "xml_call", content="\n"),
     "function-underscore": call("qwen3.6-27b", f"<tool_call>\n{CODER.replace('=bash', '_bash')}\n</tool_call>", "xml_call", content="\n"),
     "parameter-for-function": call("qwen3.8-27b", f"<tool_call>\n{CODER.replace('<function', '<parameter')}\n</tool_call>", "xml_call", content="\n"),
     "named-parameters-of-a-function": call("minimax-m2", f"<function=bash>\n{PARAMETER}\n</function>", "qwen3_coder"),

@@ -82,7 +82,7 @@ ARMED = {
     "llama-3.2-3b": "qwen3_coder hermes minimax_arrow python_list json_array json_object fence xml_call",
     "xlam-7b": "hermes minimax_arrow json_array json_object fence xml_call",
     "devstral": "minimax_arrow json_array json_object fence xml_call",
-    "gemma-4": "hermes hermes_openerless minimax_arrow gemini gemma_stripped gemma_headless xml_call",
+    "gemma-4": "hermes hermes_openerless minimax_arrow gemini gemma_stripped gemma_headless tool_code xml_call",
     "gemini-3.1-pro": "minimax_arrow gemini tool_code call_record xml_call",
     "gpt-oss:20b": "minimax_arrow harmony_stripped xml_call",
     "minimax-m2": "minimax_invoke minimax_arrow anthropic xml_call",

@@ -156,7 +156,7 @@ PROFILES = (
     Profile(  # third-party templates make Gemma 3 write Hermes envelopes (ollama#18357)
         "gemma",
         ("*gemma*",),
-        dialects=("gemma4", "functiongemma", "gemini", "gemma_stripped", "gemma_headless", *_HERMES),
+        dialects=("gemma4", "functiongemma", "gemini", "gemma_stripped", "gemma_headless", "tool_code", *_HERMES),
         think_tags=True,
     ),
     Profile(  # its API names the model in the path

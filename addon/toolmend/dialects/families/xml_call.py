@@ -40,6 +40,7 @@ MAX_PARAMETERS = 64
 MAX_UNENDED = 32
 """Values without an end tag, each of which is parsed to the end of the text."""
 
+_COLON = re.compile(r"^(\s*\w+):\s+(?=\w)")
 _CLOSES = re.compile(r"<(?=\s?[/\\]|[|pav]|\s?\Z)")
 """Where a closing tag may begin, in any spelling of `read_closer`."""
 
@@ -113,11 +114,12 @@ class XMLCall(CustomDialect):
         attribute = yield from scanner.run(_WORD, 64)
         yield from scanner.blanks()
         follows = yield from scanner.peek()
-        if not word or (attribute and follows != "=" and not (follows == ">" and attribute in parser.tools.schemas)):
+        named = attribute in parser.tools.schemas or (word or "").endswith(":")
+        if not word or (attribute and follows != "=" and not (follows == ">" and named)):
             return None
         scanner.pos = scanner.start + begin
         text = yield from scanner.run(_IN_TAG, MAX_TAG)
-        return _TAG.fullmatch(text) if text and (yield from scanner.literal((">",))) else None
+        return _TAG.fullmatch(_COLON.sub(r"\1=", text)) if text and (yield from scanner.literal((">",))) else None
 
     def _qwen_follows(self, scanner: Scanner) -> Reading[bool]:
         """Whether the rest of a `<function=…>` has the form of Qwen3-Coder, which has its own dialect."""
