@@ -60,13 +60,13 @@ def everywhere(body: bytes) -> Iterator[list[bytes]]:
         yield [body[:at], body[at:]]
 
 
-def at_every_place(body: bytes) -> Iterator[list[bytes]]:
+def at_every_place(body: bytes, piece: int = PIECE) -> Iterator[list[bytes]]:
     """The body in pieces of one size, from each offset on: cut at every place, a piece's length apart at a time.
 
     So it takes as many ways as a piece has bytes, and not as many as the body has.
     """
-    for first in range(1, PIECE + 1):
-        yield [body[at:to] for at, to in pairwise([0, *range(first, len(body), PIECE), len(body)])]
+    for first in range(1, piece + 1):
+        yield [body[at:to] for at, to in pairwise([0, *range(first, len(body), piece), len(body)])]
 
 
 def byte_by_byte(body: bytes) -> list[bytes]:

@@ -21,7 +21,7 @@ def cuts(body: bytes) -> Iterable[list[bytes]]:
         yield from everywhere(body)
     yield [body]
     yield byte_by_byte(body)
-    yield from at_every_place(body)
+    yield from at_every_place(body, 64)  # longer than a secret, so that one is cut at each place once
 
 
 def chat(*texts: str, choice: int = 0, **more: object) -> bytes:
