@@ -523,7 +523,7 @@ def test_a_run_is_bounded() -> None:
 @pytest.mark.parametrize("many", [1, 20])
 def test_a_long_run_is_read_seldom(many: int, source: str, target: str) -> None:
     """What is read late, and after thousands of deltas, is what was said: a fence that is open, a call behind it."""
-    fence, lines = "`" * 3 + "\n", "".join(f" word{n}é\n" for n in range(4000))
+    fence, lines = "`" * 3 + "\n", "".join(f" word{n}é\n" for n in range(1500))
     said = [lines, fence, lines, fence, *[KIMI.format('{"description": "x"}'), lines] * 2]
     events = speak(source, [Text("".join(said))], "stop").split(b"\n\n")
     chunks = [b"".join(part + b"\n\n" for part in parts) for parts in batched(events[:-1], many)]
