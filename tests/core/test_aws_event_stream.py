@@ -1,4 +1,4 @@
-"""apis/aws_frames.py: an AWS event stream in its messages, and its bytes whatever happens."""
+"""aws_event_stream.py: an AWS event stream in its messages, and its bytes whatever happens."""
 
 import base64
 import json

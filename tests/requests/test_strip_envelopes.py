@@ -1,4 +1,4 @@
-"""requests/without_envelopes.py: envelopes of ours reach no upstream that would refuse them."""
+"""strip_envelopes.py: envelopes of ours reach no upstream that would refuse them."""
 
 from typing import Any
 

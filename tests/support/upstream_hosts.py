@@ -1,7 +1,5 @@
 """Hosts and models of each API that a request may go to."""
 
-
-
 UPSTREAMS = [
     ("messages", "api.anthropic.com", "claude-sonnet-4-20250514"),
     ("messages", "api.anthropic.com", "claude-sonnet-4-5"),

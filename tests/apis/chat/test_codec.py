@@ -1,4 +1,4 @@
-"""apis/chat.py with chat_read, chat_shape, chat_write and chat_reports: chunks that are as they should be, and chunks that are not."""
+"""codec.py with decode.py and rewrite.py: regular chunks pass, and irregular ones are mended."""
 
 import json
 from typing import Any

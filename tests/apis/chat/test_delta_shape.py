@@ -1,4 +1,4 @@
-"""apis/chat_shape.py: what is regular passes byte for byte, and chunks that are alike are not parsed."""
+"""delta_shape.py: what is regular passes byte for byte, and chunks that are alike are not parsed."""
 
 from collections.abc import Sequence
 from typing import Any

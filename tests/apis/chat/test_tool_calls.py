@@ -1,4 +1,4 @@
-"""apis/chat_calls.py: entries of `tool_calls` in, events out. The ways calls go wrong: patterns/irregular.py."""
+"""tool_calls.py: entries of `tool_calls` in, events out. The ways calls go wrong: patterns/irregular.py."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""apis/chat_fresh.py with reasoning_details.py: what a Chat Completions client gets whose upstream speaks another API."""
+"""writer.py: what a Chat Completions client gets whose upstream speaks another API."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""apis/gemini*.py: streams of either framing and whole responses; what is mended, and that nothing else is touched."""
+"""codec.py and rewrite.py: streams of either framing and whole responses; what is mended, and that nothing else is touched."""
 
 import json
 import re

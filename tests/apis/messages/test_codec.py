@@ -1,4 +1,4 @@
-"""apis/messages.py with messages_content, messages_encode and messages_whole: Messages as they should be, and as they should not."""
+"""codec.py with decode.py and rewrite.py: regular streams of Messages pass, and irregular ones are mended."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""apis/messages_write.py with messages_blocks, messages_reports and messages_errors: events of any upstream, for a client of Messages."""
+"""writer.py: events of any upstream, for a client of Messages."""
 
 import json
 from typing import Any

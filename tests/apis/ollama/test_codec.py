@@ -1,4 +1,4 @@
-"""apis/ollama*.py: lines and whole answers; what is mended, and that nothing else is touched."""
+"""codec.py and rewrite.py: lines and whole answers; what is mended, and that nothing else is touched."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence

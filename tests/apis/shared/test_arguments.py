@@ -1,4 +1,4 @@
-"""apis/arguments.py: what is sent of the text of some arguments, what is left behind them, in whatever pieces they come."""
+"""arguments.py: what is sent of the text of some arguments, what is left behind them, in whatever pieces they come."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""apis/call_identity.py: names, and calls told apart in whatever way index, id and name are spelt."""
+"""call_identity.py: names, and calls told apart in whatever way index, id and name are spelt."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""apis/learning.py, apis/leaves.py: what varies in the deltas of a stream, and what is irregular in each, costs no more than is told."""
+"""delta_template_learner.py, json_spans.py: what varies in the deltas of a stream, and what is irregular in each, costs no more than is told."""
 
 import json
 from collections.abc import Callable

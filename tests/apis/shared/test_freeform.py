@@ -1,4 +1,4 @@
-"""apis/freeform.py: bare input into arguments and back, in every piece."""
+"""freeform.py: bare input into arguments and back, in every piece."""
 
 import json
 from collections.abc import Sequence

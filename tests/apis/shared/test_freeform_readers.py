@@ -1,4 +1,4 @@
-"""apis/patches.py: what is around a patch or a script is taken off, in every piece."""
+"""freeform_readers.py: what is around a patch or a script is taken off, in every piece."""
 
 import json
 

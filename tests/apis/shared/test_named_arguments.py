@@ -1,4 +1,4 @@
-"""apis/named_arguments.py: a call whose name holds its arguments, in each API."""
+"""named_arguments.py: a call whose name holds its arguments, in each API."""
 
 import json
 

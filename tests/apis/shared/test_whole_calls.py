@@ -1,4 +1,4 @@
-"""apis/whole_calls.py: calls up to their end; what is no object is text, and nothing is lost."""
+"""whole_calls.py: calls up to their end; what is no object is text, and nothing is lost."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""pipeline/transformers/duplicates.py: the same call sent twice is one call, and two calls are two."""
+"""duplicates.py: the same call sent twice is one call, and two calls are two."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""pipeline/transformers/finish.py: the right reason, once, and behind everything that is said."""
+"""finish.py: the right reason, once, and behind everything that is said."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""pipeline/transformers/policy.py, policy_first.py, policy_drain.py, frame_queue.py: what each policy lets through.
+"""policy.py: what each policy lets through.
 
 An oracle of a few lines tells what passes of a list of things said; the pipeline must say the same for every cut.
 """

@@ -1,4 +1,4 @@
-"""pipeline/transformers/stop_sequences.py: the answer ends where the client said, whatever the upstream takes."""
+"""stop_sequences.py: the answer ends where the client said, whatever the upstream takes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""pipeline/transformers/naming.py: the client's names, and the kinds of call it offered."""
+"""tool_names.py: the client's names, and the kinds of call it offered."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""transformers/unique_ids.py: a call's id that stands in the history is another for the client, the same on each replay."""
+"""unique_ids.py: a call's id that stands in the history is another for the client, the same on each replay."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chat Completions → Messages, row by row: section 2.2 of the specification of the wire APIs."""
+"""Chat Completions → Messages, row by row: docs/dev/wire-apis.md."""
 
 import json
 import re

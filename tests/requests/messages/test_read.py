@@ -1,4 +1,4 @@
-"""Messages → Chat Completions, row by row: section 2.1 of the specification of the wire APIs."""
+"""Messages → Chat Completions, row by row: docs/dev/wire-apis.md."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Requests of OpenAI Responses, read and written: the rows of the specification."""
+"""Requests of OpenAI Responses, read and written, row by row: docs/dev/wire-apis.md."""
 
 import json
 from collections.abc import Iterator
