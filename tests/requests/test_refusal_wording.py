@@ -126,6 +126,34 @@ WORDED: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(
+    ("message", "place", "left"),
+    [
+        ("Only `type:\"function\"` tools are supported on this endpoint. Built-in tools (web_search, mcp) are not executed here.", "tools.2.type", "function custom"),
+        ("Unsupported tool type: web_search", None, "function custom image_generation"),
+        ("Unsupported Responses tool type: 'image_generation'", None, "function custom web_search"),
+        ("Hosted tool 'web_search' is not supported with gpt-4.1-nano.", None, "function custom image_generation"),
+        ("Failed to deserialize: tools[2].type: unknown variant `web_search`, expected one of `function`, `mcp`", None, "function custom image_generation"),
+        ("Invalid value: 'web_search'. Supported values are: 'function' and 'image_generation'.", "tools[2].type", "function custom image_generation"),
+        ("Unsupported Responses tool type: 'custom'", None, "function custom web_search image_generation"),
+        ("Invalid value: 'custom'. Supported values are: 'function' and 'web_search'.", "tools[1].type", "function custom web_search image_generation"),
+    ],
+)
+def test_tools_that_the_upstream_does_not_run_are_removed_but_none_of_the_agent(message: str, place: str | None, left: str) -> None:
+    request = RESPONSES | {"tools": [*RESPONSES["tools"], {"type": "custom", "name": "patch"}, {"type": "web_search"}, {"type": "image_generation"}], "tool_choice": {"type": "web_search"}}
+    asked = RefusedRequest(request, "responses", quirks_for("responses", "llm.example", "m"), translated=False)
+    edits = [edit_of(edit) for remedy in remedies(400, json.dumps(error(message, place)).encode(), asked) for edit in remedy.edits]
+    changed = apply_edits(request, edits, [])
+    assert [tool["type"] for tool in changed["tools"]] == left.split()
+    assert ("tool_choice" in changed) == ("web_search" in left)
+
+
+def test_of_two_objects_one_after_the_other_the_first_is_the_refusal() -> None:
+    body = '{"error": {"message": "{\\"detail\\":\\"Unsupported parameter: verbosity\\"} (traceid: d2)"}}{"code": 30001, "success": false}'
+    asked = RefusedRequest(CHAT, "chat", quirks_for("chat", "llm.example", "m"), translated=False)
+    assert [remedy.edits for remedy in remedies(400, body.encode(), asked)] == [("verbosity",)]
+
+
+@pytest.mark.parametrize(
     "message",
     [
         "developer is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.0.role'",

@@ -48,8 +48,9 @@ SCHEMAS = words("parameters input_schema schema")
 THOUGHTS = words("thinking redacted_thinking reasoning")
 """Types of entries that may be removed from a list: reasoning of earlier turns."""
 
-SERVER_TOOLS = re.compile(r"(?:web_search|web_fetch|code_execution|advisor|tool_search_tool_\w+)_\d{8}")
-"""Types of tools that the provider of Messages runs: where it does not, none of the client's own tools goes with them."""
+HOSTED_TOOLS = r"(?:web_search(?:_preview)?(?:_\d{4}_\d\d_\d\d)?|file_search|code_interpreter|image_generation)"
+SERVER_TOOLS = re.compile(rf"(?:web_search|web_fetch|code_execution|advisor|tool_search_tool_\w+)_\d{{8}}|{HOSTED_TOOLS}")
+"""Types of tools that the providers of Messages and Responses run: none of the client's own tools is among them."""
 
 _ROLES = {"developer": "system", "system": "developer", "function": "tool"}
 _USUAL = ("auto", "default")

@@ -116,12 +116,12 @@ def _of_text(text: str, place: str, code: str, depth: int) -> Iterator[Problem]:
             yield Problem(words, path.replace(" -> ", ".").strip("."), code)
         return
     for found in islice(_INNER.finditer(text), 4):
-        end = max(text.rfind("}"), text.rfind("]")) + 1
-        try:
-            inner = json_text.loads(text[found.start() : end].encode(errors="surrogatepass"))
-        except json_text.NotJSON:
-            continue
-        if isinstance(inner, dict) or (isinstance(inner, list) and inner and isinstance(inner[0], dict)):
-            yield from _problems(inner, "", code, depth + 1)
-            return
+        for end in (max(text.rfind("}"), text.rfind("]")), text.find("}{")):  # the second of two objects is a gateway's
+            try:
+                inner = json_text.loads(text[found.start() : end + 1].encode(errors="surrogatepass"))
+            except json_text.NotJSON:
+                continue
+            if isinstance(inner, dict) or (isinstance(inner, list) and inner and isinstance(inner[0], dict)):
+                yield from _problems(inner, "", code, depth + 1)
+                return
     yield Problem(text[:MAX_WORDS], place, code)

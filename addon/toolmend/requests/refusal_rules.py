@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Any
 
 from ..core.fastclass import value
+from .edits import HOSTED_TOOLS
 from .refusal_places import MAX_ENTRIES, Places, at
 from .request_limits import Quirks
 from .schemas import OPTIONAL
@@ -293,6 +294,22 @@ def _tool(found: re.Match[str], refused: RefusedRequest) -> Remedy:
     return Remedy(f"tools: {found['tool']}", edits, {"search_tool": ""} if found["tool"].startswith("web_search") else {})
 
 
+_HOSTED = rf"(?P<tool>{HOSTED_TOOLS})"
+
+
+def _hosted(found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
+    """Tools that the upstream does not run: the named type, or all of them where only functions are supported."""
+    tools = refused.request.get("tools")
+    types = {kind for tool in tools if isinstance(kind := at(tool, "type"), str)} if isinstance(tools, list) else set()
+    named = found.groupdict().get("tool")
+    hosted = sorted(kind for kind in types if re.fullmatch(_HOSTED, kind) and named in (None, kind))
+    if not hosted:
+        return None
+    edits = refused.same(f"tools - {' '.join(hosted)}")
+    edits += refused.same("tool_choice") if at(refused.request, "tool_choice.type") in hosted else ()
+    return Remedy(f"tools: {' '.join(hosted)}", edits, {"search_tool": ""} if hosted[-1].startswith("web_search") else {})
+
+
 def _forces_it(found: re.Match[str], refused: RefusedRequest) -> bool:
     choice = refused.request.get("tool_choice")
     tools = refused.request.get("tools")
@@ -451,6 +468,16 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
     ),
     ("messages", r"max_tokens\W{0,2} must be greater than \W{0,2}thinking\.budget_tokens", _budget),
     ("messages", r"input tag '(?P<tool>(?:web_search|web_fetch|code_execution|advisor|tool_search_tool)\w*)' found using", _tool),
+    ("responses", r"only \W*(?:type\W*)?function\W* tools? (?:is|are) (?:supported|allowed|accepted)", _hosted),
+    (
+        "responses",
+        (
+            r"(?:(?:unsupported|unknown|unrecognized|invalid)[^.,\n]{0,40}?\btool[^.,\n]{0,20}?[`'\":\s]|unknown variant \W|"
+            rf"tools\W{{0,2}}\d+\W{{0,2}}type\W{{1,3}}invalid value\W{{1,4}}){_HOSTED}\b"
+        ),
+        _hosted,
+    ),
+    ("responses", rf"\b{_HOSTED}{Q}(?: tools?)? (?:is|are) (?:not (?:supported|available|enabled|allowed)|unsupported)", _hosted),
     ("messages chat responses", rf"{Q}(?:temperature|top_p){Q} is deprecated for this model", _temperature),
     ("messages chat", r"temperature\W{0,2} and \W{0,2}top_p\W{0,2} cannot both be", _facts("top_p", "top_p", sampling="one")),
     ("messages chat", r"temperature\W{0,2} may only be set to 1", _facts("temperature", "temperature")),
