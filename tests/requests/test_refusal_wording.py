@@ -128,7 +128,7 @@ WORDED: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(
     ("message", "place", "left"),
     [
-        ("Only `type:\"function\"` tools are supported on this endpoint. Built-in tools (web_search, mcp) are not executed here.", "tools.2.type", "function custom"),
+        ('Only `type:"function"` tools are supported on this endpoint. Built-in tools (web_search, mcp) are not executed here.', "tools.2.type", "function custom"),
         ("Unsupported tool type: web_search", None, "function custom image_generation"),
         ("Unsupported Responses tool type: 'image_generation'", None, "function custom web_search"),
         ("Hosted tool 'web_search' is not supported with gpt-4.1-nano.", None, "function custom image_generation"),
