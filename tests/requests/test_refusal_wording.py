@@ -147,6 +147,27 @@ def test_tools_that_the_upstream_does_not_run_are_removed_but_none_of_the_agent(
     assert ("tool_choice" in changed) == ("web_search" in left)
 
 
+@pytest.mark.parametrize(
+    ("message", "understood"),
+    [
+        ("JSON format issue: expected string at field messages.content got instead array", True),
+        ("Invalid type for 'messages[1].content': expected a string, but got an array instead.", True),
+        ("[{'type': 'string_type', 'loc': ('body', 'messages', 1, 'content'), 'msg': 'Input should be a valid string', 'input': [{}]}]", True),
+        ("messages[1]: invalid type: sequence, expected a string at line 1 column 200", True),
+        ("Invalid 'messages[2].content': string too long. Expected a string with maximum length 1048576", False),
+        ("Invalid value for 'content': expected a string, got null.", False),
+    ],
+)
+def test_content_of_text_parts_becomes_a_string_where_only_strings_are_accepted(message: str, understood: bool) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    text = {"type": "text", "text": "hi"}
+    request = {"model": "m", "thinking": {"type": "enabled"}, "messages": [{"role": "user", "content": [text, text]}, {"role": "user", "content": [text, image]}]}
+    asked = RefusedRequest(request, "chat", quirks_for("chat", "llm.example", "m"), translated=False)
+    edits = [edit_of(edit) for remedy in remedies(400, json.dumps(error(message)).encode(), asked) for edit in remedy.edits]
+    changed = apply_edits(request, edits, [])
+    assert changed == request | ({"messages": [{"role": "user", "content": "hi\n\nhi"}, request["messages"][1]]} if understood else {})
+
+
 def test_of_two_objects_one_after_the_other_the_first_is_the_refusal() -> None:
     body = '{"error": {"message": "{\\"detail\\":\\"Unsupported parameter: verbosity\\"} (traceid: d2)"}}{"code": 30001, "success": false}'
     asked = RefusedRequest(CHAT, "chat", quirks_for("chat", "llm.example", "m"), translated=False)

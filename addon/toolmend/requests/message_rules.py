@@ -7,6 +7,7 @@
     pairs            each call has its result right after it, and each result its call
     reply_after_tool a word of the assistant's stands between a tool and the user
     has_user         there is a message of the user
+    text_content     content of text parts only is one string
     images_100       at most 100 images, the newest; image_bytes_5242880 and image_pixels_2000 limit the size of each
 
 A rule adds a text, or replaces an image or an empty text; no message and no other text is removed. A request that meets the rule
@@ -278,6 +279,19 @@ def _has_user(request: Object, key: str) -> Object:
     return {**request, key: [*messages[:count], _user(key, BEGINNING), *messages[count:]]}
 
 
+def _text_content(request: Object, key: str) -> Object:
+    if key != "messages" or "system" in request:
+        return request
+    return {**request, key: [message | _as_string(message.get("content")) for message in request[key]]}
+
+
+def _as_string(content: Any) -> Object:
+    if not isinstance(content, list) or not content or not all(isinstance(part, dict) for part in content):
+        return {}
+    texts = [part.get("text") if part.get("type") == "text" else None for part in content]
+    return {"content": "\n\n".join(texts)} if all(isinstance(text, str) for text in texts) else {}
+
+
 _RULES: Mapping[str, Callable[[Object, str], Object]] = {
     "user_last": _user_last,
     "no_blank": _no_blank,
@@ -286,6 +300,7 @@ _RULES: Mapping[str, Callable[[Object, str], Object]] = {
     "pairs": _pairs,
     "reply_after_tool": _reply_after_tool,
     "has_user": _has_user,
+    "text_content": _text_content,
 }
 
 

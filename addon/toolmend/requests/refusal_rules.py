@@ -484,6 +484,15 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
     ("chat", r"unexpected role 'user' after role 'tool'", _kept("reply_after_tool", user_after_tool=False)),
     (
         "chat",
+        (
+            r"\bcontent\b(?!\W{0,2}\d).{0,40}(?:expected|must be|should be|to be)(?: of type)?(?: an?)?(?: valid)? ?\W?str(?:ing)?\b(?! with)(?!.{0,20}\bnull)|"
+            r"expected (?:a )?string at field \W?messages?\W.{0,12}content|"
+            r"messages\W{0,2}\d+\W{1,3}invalid type: sequence, expected a string"
+        ),
+        _kept("text_content", parts=False, result_parts=False),
+    ),
+    (
+        "chat",
         r"do(?:es)? not contain .{0,20}role of user|(?:at least one|needs? a|no) user (?:message|role|query)",
         _kept("has_user", needs_user=True),
     ),

@@ -89,7 +89,8 @@ def _remedies(problem: Problem, refused: RefusedRequest) -> Iterator[Remedy]:
         if refused.api in apis and (found := pattern.search(text)) and (remedy := _allowed(make(found, refused))):
             yield remedy
             return
-    problem = replace(problem, text=_with_field_names(problem.text, refused.request))
+    text = problem.text.replace("invalid type: ", "unexpected ")  # the type is not the field of that name
+    problem = replace(problem, text=_with_field_names(text, refused.request))
     for find in (_keyword, _renamed, _enumeration, _limits):
         if remedy := _allowed(find(problem, refused)):
             yield remedy
