@@ -168,6 +168,24 @@ def test_content_of_text_parts_becomes_a_string_where_only_strings_are_accepted(
     assert changed == request | ({"messages": [{"role": "user", "content": "hi\n\nhi"}, request["messages"][1]]} if understood else {})
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unsupported Responses API input item type: 'additional_tools' None",
+        "malformed request: failed to parse JSON for /v1/responses: cannot unmarshal unknown input type: additional_tools",
+        "Invalid 'input': value did not match any expected variant",
+    ],
+)
+def test_tools_in_the_input_are_moved_to_the_tools_where_the_item_is_not_known(message: str) -> None:
+    own, moved = {"type": "function", "name": "a"}, {"type": "custom", "name": "b"}
+    user = {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+    request = {"model": "m", "tools": [own], "input": [{"type": "additional_tools", "role": "developer", "tools": [moved]}, user]}
+    quirks = quirks_for("responses", "llm.example", "m")
+    (remedy,) = remedies(400, json.dumps(error(message)).encode(), RefusedRequest(request, "responses", quirks, translated=False))
+    assert apply_edits(request, map(edit_of, remedy.edits), []) == {"model": "m", "tools": [own, moved], "input": [user]}
+    assert remedies(400, json.dumps(error(message)).encode(), RefusedRequest({**request, "input": [user]}, "responses", quirks, translated=False)) == ()
+
+
 def test_of_two_objects_one_after_the_other_the_first_is_the_refusal() -> None:
     body = '{"error": {"message": "{\\"detail\\":\\"Unsupported parameter: verbosity\\"} (traceid: d2)"}}{"code": 30001, "success": false}'
     asked = RefusedRequest(CHAT, "chat", quirks_for("chat", "llm.example", "m"), translated=False)

@@ -8,6 +8,7 @@
     reply_after_tool a word of the assistant's stands between a tool and the user
     has_user         there is a message of the user
     text_content     content of text parts only is one string
+    top_tools        the tools of the items `additional_tools` are in `tools`
     images_100       at most 100 images, the newest; image_bytes_5242880 and image_pixels_2000 limit the size of each
 
 A rule adds a text, or replaces an image or an empty text; no message and no other text is removed. A request that meets the rule
@@ -288,8 +289,17 @@ def _text_content(request: Object, key: str) -> Object:
 def _as_string(content: Any) -> Object:
     if not isinstance(content, list) or not content or not all(isinstance(part, dict) for part in content):
         return {}
-    texts = [part.get("text") if part.get("type") == "text" else None for part in content]
-    return {"content": "\n\n".join(texts)} if all(isinstance(text, str) for text in texts) else {}
+    texts = [text for part in content if part.get("type") == "text" and isinstance(text := part.get("text"), str)]
+    return {"content": "\n\n".join(texts)} if len(texts) == len(content) else {}
+
+
+def _top_tools(request: Object, key: str) -> Object:
+    moved = [item for item in request[key] if item.get("type") == "additional_tools" and isinstance(item.get("tools", []), list)]
+    if not moved or not isinstance(request.get("tools", []), list):
+        return request
+    tools = [*request.get("tools", []), *(tool for item in moved for tool in item.get("tools", []))]
+    left = [item for item in request[key] if not any(item is one for one in moved)]
+    return {**request, key: left} | ({"tools": tools} if tools else {})
 
 
 _RULES: Mapping[str, Callable[[Object, str], Object]] = {
@@ -301,6 +311,7 @@ _RULES: Mapping[str, Callable[[Object, str], Object]] = {
     "reply_after_tool": _reply_after_tool,
     "has_user": _has_user,
     "text_content": _text_content,
+    "top_tools": _top_tools,
 }
 
 

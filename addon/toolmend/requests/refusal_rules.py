@@ -294,6 +294,13 @@ def _tool(found: re.Match[str], refused: RefusedRequest) -> Remedy:
     return Remedy(f"tools: {found['tool']}", edits, {"search_tool": ""} if found["tool"].startswith("web_search") else {})
 
 
+def _additional(_found: re.Match[str], refused: RefusedRequest) -> Remedy | None:
+    """Tools in the items of the input, which only OpenAI has."""
+    items = refused.request.get("input")
+    present = isinstance(items, list) and any(at(item, "type") == "additional_tools" for item in items)
+    return Remedy("input: top_tools", ("input: top_tools",)) if present and not refused.translated else None
+
+
 _HOSTED = rf"(?P<tool>{HOSTED_TOOLS})"
 
 
@@ -468,6 +475,7 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
     ),
     ("messages", r"max_tokens\W{0,2} must be greater than \W{0,2}thinking\.budget_tokens", _budget),
     ("messages", r"input tag '(?P<tool>(?:web_search|web_fetch|code_execution|advisor|tool_search_tool)\w*)' found using", _tool),
+    ("responses", r"\badditional_tools\b|invalid 'input': value did not match any expected variant", _additional),
     ("responses", r"only \W*(?:type\W*)?function\W* tools? (?:is|are) (?:supported|allowed|accepted)", _hosted),
     (
         "responses",
@@ -485,7 +493,8 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
     (
         "chat",
         (
-            r"\bcontent\b(?!\W{0,2}\d).{0,40}(?:expected|must be|should be|to be)(?: of type)?(?: an?)?(?: valid)? ?\W?str(?:ing)?\b(?! with)(?!.{0,20}\bnull)|"
+            r"\bcontent\b(?!\W{0,2}\d).{0,40}(?:expected|must be|should be|to be)(?: of type)?(?: an?)?(?: valid)? ?"
+            r"\W?str(?:ing)?\b(?! with)(?!.{0,20}\bnull)|"
             r"expected (?:a )?string at field \W?messages?\W.{0,12}content|"
             r"messages\W{0,2}\d+\W{1,3}invalid type: sequence, expected a string"
         ),
