@@ -1,8 +1,8 @@
-"""Counts the idioms that docs/dev/glossary.md asks to leave, in names and prose, per package and 1,000 lines.
+"""Counts the idioms that docs/dev/glossary.md asks to avoid, in names and prose, per package and 1,000 lines.
 
-python scripts/check_prose.py            a line a package; exit 1 if one is above its budget
-python scripts/check_prose.py --quiet    only those above
-python scripts/check_prose.py --update   lowers the budgets to what there is; a budget never rises
+python scripts/check_prose.py            one line per package; exit code 1 if one is above its budget
+python scripts/check_prose.py --quiet    only packages above their budget
+python scripts/check_prose.py --update   lowers the budgets to the current counts; a budget never rises
 """
 
 import re
@@ -28,7 +28,7 @@ def density(folder: Path) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code."""
+    """Runs the check and returns the exit code."""
     budgets: dict[str, int] = tomllib.loads(BUDGETS.read_text(encoding="utf-8"))
     found = {folder.name: density(folder) for folder in sorted(PACKAGES.iterdir()) if (folder / "__init__.py").exists()}
     if "--update" in arguments:

@@ -1,11 +1,11 @@
-"""Writes addon/toolmend/providers/models.json anew, from the price list in the wheel of litellm.
+"""Regenerates addon/toolmend/providers/models.json from the price list in the wheel of litellm.
 
     "claude-opus-4-8": {"max_output_tokens": 128000, "supports_sampling_params": false, …}    in the wheel, with prices and more
     "claude-opus-4-8": {"max_tokens": 128000, "sampling": "none", …}                          here
 
-The table holds the hosts that hosts.py knows, and the fields that
-request_limits.py has a use for, one line a model, so that `git diff` shows what a renewal changes. Where the lines that are kept
-by hand (models_overlay.toml) say something else, that is printed: look at each, and correct or remove the line.
+The table contains the hosts of hosts.py and the fields that request_limits.py uses, one line per model, so that `git diff` shows
+what changed. If a line of models_overlay.toml, which is edited by hand, disagrees, the script prints it: check it, and correct
+or remove the line.
 """
 
 import json
@@ -41,24 +41,24 @@ HOSTS = {
     "cerebras": "cerebras",
     "together_ai": "together",
 }
-"""litellm's name of a provider, and the one in hosts.py."""
+"""litellm's name of each provider, and the name in hosts.py."""
 
 PLACES = {"anthropic": "api.anthropic.com", "openai": "api.openai.com", "google": "generativelanguage.googleapis.com",
           "deepseek": "api.deepseek.com", "moonshot": "api.moonshot.ai", "zai": "api.z.ai", "xai": "api.x.ai",
           "mistral": "api.mistral.ai",
           "dashscope": "dashscope.aliyuncs.com", "minimax": "api.minimax.io"}  # fmt: skip
-"""Where the lines that are kept by hand are compared with the table."""
+"""The host for which each provider's lines of models_overlay.toml are compared with the table."""
 
 WORDS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Writes a line to standard output."""
     sys.stdout.write(f"{line}\n")
 
 
 def wheel(wanted: str, folder: str) -> Path:
-    """The wheel that was asked for."""
+    """The path of the requested wheel, downloaded if necessary."""
     if wanted.endswith(".whl"):
         return Path(wanted)
     package = f"litellm=={wanted}" if wanted else "litellm"
@@ -68,7 +68,7 @@ def wheel(wanted: str, folder: str) -> Path:
 
 
 def read(path: Path) -> tuple[str, dict[str, dict[str, Any]]]:
-    """The version of a wheel, and its entries, with what its rules add to each."""
+    """The version of a wheel, and its entries, completed by its rules."""
     with zipfile.ZipFile(path) as archive:
         entries = json.loads(archive.read(FILE))
     rules = entries.pop("fallback_generalizations", {}).get("rules", [])
@@ -86,36 +86,36 @@ def _by_rule(name: str, entry: dict[str, Any], rules: list[dict[str, Any]]) -> d
 
 
 def facts(entry: dict[str, Any]) -> dict[str, Any]:
-    """What an entry says, in the fields of Quirks. A flag that is absent is unknown."""
-    said = entry.get
+    """The facts of an entry, in the fields of Quirks. An absent flag is unknown."""
+    get = entry.get
     found: dict[str, Any] = {}
     for name, key in (("max_tokens", "max_output_tokens"), ("context", "max_input_tokens")):
-        if isinstance(said(key), int) and said(key) > 0:
-            found[name] = said(key)
+        if isinstance(get(key), int) and get(key) > 0:
+            found[name] = get(key)
     if efforts := _efforts(entry):
         found["efforts"] = " ".join(efforts)
-    if said("default_reasoning_effort"):
-        found["default_effort"] = said("default_reasoning_effort")
+    if get("default_reasoning_effort"):
+        found["default_effort"] = get("default_reasoning_effort")
     if entry.get("litellm_provider") in ("anthropic", "bedrock", "vertex_ai-anthropic_models"):
-        kinds = (("enabled", not said("supports_adaptive_thinking") or said("supports_legacy_thinking")),
-                 ("adaptive", said("supports_adaptive_thinking")), ("disabled", not said("thinking_always_on")))  # fmt: skip
-        if said("supports_reasoning"):
+        kinds = (("enabled", not get("supports_adaptive_thinking") or get("supports_legacy_thinking")),
+                 ("adaptive", get("supports_adaptive_thinking")), ("disabled", not get("thinking_always_on")))  # fmt: skip
+        if get("supports_reasoning"):
             found["thinking_kinds"] = " ".join(kind for kind, taken in kinds if taken)
-            found["thinks"] = bool(said("thinking_always_on") or said("thinking_on_by_default"))
-        if said("supports_assistant_prefill") is not None:
-            found["prefill"] = "yes" if said("supports_assistant_prefill") else ""
-        if said("supports_forced_tool_use") is False:
+            found["thinks"] = bool(get("thinking_always_on") or get("thinking_on_by_default"))
+        if get("supports_assistant_prefill") is not None:
+            found["prefill"] = "yes" if get("supports_assistant_prefill") else ""
+        if get("supports_forced_tool_use") is False:
             found["forced_choice"] = "never"
-        if said("supports_native_structured_output") is not None and entry["litellm_provider"] == "anthropic":
-            found["json_schema"] = said("supports_native_structured_output")
-        if said("supports_mid_conversation_system") is not None and entry["litellm_provider"] == "anthropic":
-            found["system_inside"] = said("supports_mid_conversation_system")
-    if said("supports_sampling_params") is False:
+        if get("supports_native_structured_output") is not None and entry["litellm_provider"] == "anthropic":
+            found["json_schema"] = get("supports_native_structured_output")
+        if get("supports_mid_conversation_system") is not None and entry["litellm_provider"] == "anthropic":
+            found["system_inside"] = get("supports_mid_conversation_system")
+    if get("supports_sampling_params") is False:
         found["sampling"] = "none"
-    if said("supports_vision") is False:
+    if get("supports_vision") is False:
         found["images"] = False
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", str(said("deprecation_date"))):
-        found["ends"] = said("deprecation_date")
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", str(get("deprecation_date"))):
+        found["ends"] = get("deprecation_date")
     return found
 
 
@@ -129,7 +129,7 @@ def _efforts(entry: dict[str, Any]) -> list[str]:
 
 
 def table(entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
-    """By host and plain id. Of several entries with one plain id, the one without a date or variant counts."""
+    """Facts by host and plain id. Of several entries with one plain id, the one without a date or variant is used."""
     found: dict[str, dict[str, dict[str, Any]]] = {host: {} for host in sorted(HOSTS.values())}
     exact: set[tuple[str, str]] = set()
     for name, entry in sorted(entries.items()):
@@ -139,31 +139,31 @@ def table(entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, dict[str, A
         if host == "bedrock" and "anthropic." not in name:
             continue
         plain = plain_id(name)
-        if (host, plain) in exact or not (said := facts(entry)):
+        if (host, plain) in exact or not (model_facts := facts(entry)):
             continue
         if name.rpartition("/")[2].lower() == plain:
             exact.add((host, plain))
-        found[host][plain] = said
+        found[host][plain] = model_facts
     return {host: dict(sorted(models.items())) for host, models in found.items()}
 
 
-def spelled(about: dict[str, str], models: dict[str, dict[str, dict[str, Any]]]) -> str:
-    """The file: a line a model."""
+def render(about: dict[str, str], models: dict[str, dict[str, dict[str, Any]]]) -> str:
+    """The text of the file: one line per model."""
     parts = []
     for host, rows in models.items():
-        lines = [f"   {json.dumps(name)}: {json.dumps(said)}" for name, said in rows.items()]
+        lines = [f"   {json.dumps(name)}: {json.dumps(model_facts)}" for name, model_facts in rows.items()]
         parts.append(f"  {json.dumps(host)}: {{\n" + ",\n".join(lines) + "\n  }")
     return f'{{\n "about": {json.dumps(about)},\n "models": {{\n' + ",\n".join(parts) + "\n }\n}\n"
 
 
 def differences(models: dict[str, dict[str, dict[str, Any]]]) -> list[str]:
-    """Where lines that are kept by hand say something else."""
+    """Descriptions of the lines of models_overlay.toml that disagree with the table."""
     found = []
     for host, rows in models.items():
-        for name, said in rows.items() if host in PLACES else ():
+        for name, model_facts in rows.items() if host in PLACES else ():
             api = "messages" if host == "anthropic" else "chat"
             last = {key: layer for layer in layers(api, PLACES[host], name) if layer.by_hand for key in layer.facts}
-            for key, given in said.items():
+            for key, given in model_facts.items():
                 generated = tuple(given.split()) if key in LISTS else given
                 if key in last and last[key].facts[key] != generated:
                     here = f"{last[key].facts[key]!r} here ({last[key].source})"
@@ -172,7 +172,7 @@ def differences(models: dict[str, dict[str, dict[str, Any]]]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Returns the exit code."""
+    """Writes the table, prints the changes, and returns the exit code."""
     with tempfile.TemporaryDirectory() as folder:
         version, entries = read(wheel(arguments[0] if arguments else "", folder))
     models = table(entries)
@@ -182,15 +182,15 @@ def main(arguments: list[str]) -> int:
         "licence": "MIT, Copyright 2023 Berri AI; facts alone, by scripts/renew-models",
     }
     before = json.loads(GENERATED.read_text()) if GENERATED.exists() else {"models": {}}
-    GENERATED.write_text(spelled(about, models))
-    old = {(host, name): said for host, rows in before["models"].items() for name, said in rows.items()}
-    new = {(host, name): said for host, rows in models.items() for name, said in rows.items()}
+    GENERATED.write_text(render(about, models))
+    old = {(host, name): model_facts for host, rows in before["models"].items() for name, model_facts in rows.items()}
+    new = {(host, name): model_facts for host, rows in models.items() for name, model_facts in rows.items()}
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
-            say(f"{'/'.join(key)}: {old.get(key, 'new')} -> {new.get(key, 'gone')}")
+            print_line(f"{'/'.join(key)}: {old.get(key, 'new')} -> {new.get(key, 'gone')}")
     for line in differences(models):
-        say(f"differs: {line}")
-    say(f"{sum(map(len, models.values()))} models of {len(models)} hosts, from litellm {version}, in {GENERATED}")
+        print_line(f"differs: {line}")
+    print_line(f"{sum(map(len, models.values()))} models of {len(models)} hosts, from litellm {version}, in {GENERATED}")
     return 0
 
 

@@ -1,14 +1,14 @@
-# Sourced by the scripts beside it: sets $root, and `setup EXTRAS` sees to a working .venv in it.
+# Sourced by the other scripts in this folder: sets $root, and `setup EXTRAS` creates or updates .venv in it.
 #
-# Rules: .venv is all the state there is, and a stamp in it, written last, says that it is done. Whatever interrupts a
-# set-up, the next run does it again. Bash 3.2 must do (macOS has it). When all is done it costs one `cksum`.
-# TOOLMEND_PYTHON names the Python that a new .venv is made with; to change it later, remove .venv.
+# Rules: .venv is the only state, and a stamp file in it, written last, marks it as complete. After an interrupted set-up, the
+# next run repeats it. The code must run on bash 3.2 (macOS). If .venv is complete, the cost is one `cksum`.
+# TOOLMEND_PYTHON names the Python that creates a new .venv; to change it later, remove .venv.
 #
-# The current folder may be anybody's: no file in it is run, imported or read. So scripts start with `#!/bin/bash -p` (no BASH_ENV,
-# no functions of the environment), PATH has absolute folders only, Python runs with -I, or with -P where it needs PYTHONPATH, and
-# what has settings in the current folder (uv, pyenv, pip) runs in / or in $root.
+# The current folder is not trusted: no file in it is run, imported or read. So scripts start with `#!/bin/bash -p` (no BASH_ENV,
+# no functions from the environment), PATH contains absolute folders only, Python runs with -I, or with -P if it needs PYTHONPATH,
+# and programs that read settings from the current folder (uv, pyenv, pip) run in / or in $root.
 
-# Another project's, or names relative to the current folder. What `toolmend run` starts gets them back.
+# Variables of another project, or with paths relative to the current folder. `toolmend run` restores them for its child process.
 for name in BASH_ENV CDPATH ENV PYTHONHOME PYTHONPATH PYTHONPYCACHEPREFIX PYTHONSTARTUP PYTHONUSERBASE; do
     [ -z "${!name}" ] || export "_TOOLMEND_$name=${!name}"
     unset "$name"
@@ -26,7 +26,7 @@ if [ ":$PATH" != "$absolute" ]; then
     [ -n "$PATH" ] || PATH=/usr/bin:/bin
 fi
 
-here=$PWD # what a caller names is relative to it
+here=$PWD # the caller's relative paths refer to it
 root=$(cd -P "${BASH_SOURCE[0]%/*}/.." && pwd) || exit 3
 venv=$root/.venv
 
@@ -34,14 +34,14 @@ setup() {
     ready "$1" && return
     local python
     python=$(find_python) || exit 3 # in a subshell, as it leaves the current folder
-    # The lock is on an open file: this subshell and what it starts hold it, and it ends with them. It is never stale.
+    # The lock belongs to an open file: it ends with this subshell and its child processes, so it is never stale.
     (cd "$root" && lock && { ready "$1" || install "$1"; }) 9<"$root/pyproject.toml" || exit
 }
 
-ready() { # is .venv done, and made from these very files in this very place?
+ready() { # is .venv complete, and created from these files in this folder?
     local now extras
     [ -x "$venv/bin/python" ] && now=$(fingerprint) || return
-    for extras in "$1" dev; do # dev has them all
+    for extras in "$1" dev; do # dev includes all extras
         [ -f "$venv/.toolmend-$extras" ] && [ "$(<"$venv/.toolmend-$extras")" = "$now" ] && return
     done
     return 1
@@ -51,14 +51,14 @@ fingerprint() {
     cksum "$root/pyproject.toml" "$root/constraints.txt" "$venv/pyvenv.cfg" 2>/dev/null # sums and full paths
 }
 
-lock() { # macOS has no flock command, but every Python has the call
+lock() { # macOS has no flock command, but Python's fcntl has the call
     "$python" -I - <<'PYTHON'
 import fcntl, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 try:
     fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
 except BlockingIOError:
-    print("toolmend: another set-up is running here, waiting for it …", file=sys.stderr)
+    print("toolmend: another set-up is running in this folder, waiting for it …", file=sys.stderr)
     fcntl.flock(9, fcntl.LOCK_EX)
 except OSError:
     pass  # a file system without locks
@@ -68,14 +68,14 @@ PYTHON
 install() {
     local why="first run"
     trap 'say "interrupted; the next run starts the set-up again"; exit 130' INT
-    # What would send the packages elsewhere. Indexes, proxies and certificates are the user's and stay.
+    # These would install the packages elsewhere. The user's indexes, proxies and certificates stay.
     unset PIP_PREFIX PIP_ROOT PIP_TARGET
     export PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1
 
     if [ ! -e "$venv/.unfinished" ] && suits "$venv/bin/python" >/dev/null; then
         say "bringing .venv up to date …"
     else
-        [ -e "$venv" ] && why=".venv is no working Python 3.12 or newer"
+        [ -e "$venv" ] && why=".venv has no working Python 3.12 or newer"
         say "$why, setting up .venv with $("$python" -I --version) (about a minute) …"
         run rm -rf "$venv"
         run mkdir "$venv"
@@ -83,23 +83,23 @@ install() {
         run "$python" -I -m venv "$venv"
         rm "$venv/.unfinished"
     fi
-    "$venv/bin/python" -I -c 'import pip' 2>/dev/null || run "$venv/bin/python" -I -m ensurepip # uv makes it without
+    "$venv/bin/python" -I -c 'import pip' 2>/dev/null || run "$venv/bin/python" -I -m ensurepip # uv creates venvs without pip
     run "$venv/bin/python" -I -m pip install --quiet --no-input --constraint constraints.txt --editable ".[$1]"
-    # xds-protos brings older files of the same name, and whoever comes last wins
+    # xds-protos contains older files with the same names, so opentelemetry-proto is installed last
     [ "$1" != dev ] || run "$venv/bin/python" -I -m pip install --quiet --no-input --force-reinstall --no-deps --constraint constraints.txt opentelemetry-proto
     fingerprint >"$venv/.toolmend-$1"
 }
 
-find_python() { # prints the full path of a Python that suits; changes to /, where no settings of pyenv, mise or uv are
+find_python() { # prints the full path of a suitable Python; changes to /, which has no settings of pyenv, mise or uv
     local name pyenv="${PYENV_ROOT:-$HOME/.pyenv}/versions"
     case $TOOLMEND_PYTHON in /*) ;; */*) TOOLMEND_PYTHON=$here/$TOOLMEND_PYTHON ;; esac
     cd / || return
     if [ -n "$TOOLMEND_PYTHON" ]; then
         suits "$TOOLMEND_PYTHON" ||
-            fail "TOOLMEND_PYTHON=$TOOLMEND_PYTHON is no Python 3.12 or newer that can make a venv" "give the path of one, or unset it"
+            fail "TOOLMEND_PYTHON=$TOOLMEND_PYTHON is not a Python 3.12 or newer that can create a venv" "give the path of one, or unset it"
         return
     fi
-    # A pyenv shim may be there for a version that is not selected, and fail: so each one is run, not only looked for.
+    # A pyenv shim of a version that is not selected exists but fails, so each candidate is run, not only searched for.
     for name in python3.14 python3.13 python3.12 python3 python; do
         suits "$name" && return
     done
@@ -107,27 +107,29 @@ find_python() { # prints the full path of a Python that suits; changes to /, whe
         suits "$pyenv/$name/bin/python" && return
     done
     suits "$(uv python find --system '>=3.12' 2>/dev/null)" && return
-    suits "$venv/bin/python" && return # made by hand, with a Python that is nowhere else
-    fail "toolmend needs Python 3.12 or newer that can make a venv, and there is none on PATH, in pyenv or in uv" \
-        "install one (brew install python@3.13, apt install python3.13-venv, pyenv install 3.13, uv python install 3.13) or name one: TOOLMEND_PYTHON=/path/to/python3.13"
+    suits "$venv/bin/python" && return # created by hand, with a Python that is not found elsewhere
+    fail "found no Python 3.12 or newer that can create a venv: searched PATH, pyenv and uv" \
+        "install one (brew install python@3.13, apt install python3.13-venv, pyenv install 3.13, uv python install 3.13) or set TOOLMEND_PYTHON=/path/to/python3.13"
 }
 
-suits() { # the interpreter behind the command (through shims and venvs), if it is new enough and can make a venv
+suits() { # prints the base interpreter of the command (resolving shims and venvs), if it is new enough and can create a venv
     "$1" -I -c 'import ensurepip, sys, venv; print(sys._base_executable) if sys.version_info >= (3, 12) else sys.exit(1)' \
         2>/dev/null </dev/null
 }
 
-run() { # quiet, unless it fails
+run() { # prints the output only after a failure
     local output code
     output=$("$@" 2>&1 </dev/null) && return
     code=$?
     printf '%s\n' "$output" >&2
-    fail "setting up .venv failed (exit code $code); what it said is above" "see that the network and pip's settings are right, then run it again"
+    fail "setting up .venv failed (exit code $code); its output is above" "check the network and pip's settings, then run it again"
 }
 
-say() { printf 'toolmend: %s\n' "$1" >&2; }
+say() { # prints a message to stderr
+    printf 'toolmend: %s\n' "$1" >&2
+}
 
-fail() { # message, what to try
+fail() { # message, suggestion
     printf 'error: %s\ntry: %s\n' "$1" "$2" >&2
     exit 3
 }

@@ -132,7 +132,7 @@ def test_says_what_to_do_without_a_python(named: bool, tmp_path: Path) -> None:
     out, err = launcher.communicate()
     assert (launcher.returncode, out) == (3, "")
     first, second = err.splitlines()
-    assert first.startswith("error: TOOLMEND_PYTHON=" if named else "error: toolmend needs Python 3.12 or newer")
+    assert first.startswith("error: TOOLMEND_PYTHON=" if named else "error: found no Python 3.12 or newer")
     assert second.startswith("try: ")
 
 
@@ -248,7 +248,7 @@ def test_the_first_run(tmp_path: Path) -> None:
     assert [answer for answer, _ in answers] == [expected, expected]
     said = [line for _, lines in answers for line in lines]
     (made,) = [line for line in said if "waiting" not in line]
-    assert made.startswith("toolmend: .venv is no working Python 3.12 or newer, setting up .venv with Python 3.")
+    assert made.startswith("toolmend: .venv has no working Python 3.12 or newer, setting up .venv with Python 3.")
     assert not (checkout / ".venv" / ".unfinished").exists()
     assert not Path(env["PIP_TARGET"]).exists()
 
