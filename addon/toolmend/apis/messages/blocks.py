@@ -51,6 +51,7 @@ MAX_REFUSAL = 10_000
 MAX_CHECKED = 1024 * 1024
 """Characters of a call's arguments that are kept for validation; longer ones are left to the client."""
 
+
 def event(name: str, data: str) -> str:
     """Formats an SSE event. `data` is JSON text on one line."""
     return f"event: {name}\ndata: {data}\n\n"

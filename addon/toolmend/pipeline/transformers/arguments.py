@@ -32,7 +32,6 @@ MAX_FRAMES = 256
 """Frames that may be held: most values have fewer deltas."""
 
 
-
 @mutable
 class _Piece:
     """A delta, and its text for the client."""
