@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from tests.support.key_samples import masked
 from tests.support.redacted_exchange import exchange
-from tests.support.secret_requests import BODY
 from toolmend.core.json_text import MANY, SMALL
 from toolmend.secrets.redactor import KEPT_HEADERS, REDACTED, Redactor, keyless
 from toolmend.secrets.request_secrets import BLOCK, secrets_of
+
+BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 
 KNOWN = [
     *masked(),

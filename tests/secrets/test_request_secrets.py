@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.support.redacted_exchange import exchange
-from tests.support.secret_requests import BODY
 from toolmend.secrets.redactor import REDACTED, Redactor
 from toolmend.secrets.request_secrets import MAX_NAMED, MAX_SECRET, MAX_SECRETS, secrets_in, secrets_of
+
+BODY = "Ab9Cd8Ef7Gh6Ij5Kl4Mn3Op2Qr1St0Uv9Wx8Yz7"
 
 SECRETS = [
     ({"headers": (("Authorization", "Bearer abcdefgh"),)}, {"abcdefgh"}),

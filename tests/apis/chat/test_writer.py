@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.judges.chat import Choice, read
@@ -391,6 +391,18 @@ def any_events(draw: st.DrawFn) -> list[Event]:
     return events
 
 
+def paragraphs(events: list[Event]) -> str:
+    """The reasoning, of which each seal ends a paragraph."""
+    runs = [""]
+    for event in events:
+        if isinstance(event, ReasoningDelta):
+            runs[-1] += event.text
+        elif isinstance(event, ReasoningSeal):
+            runs.append("")
+    return "\n\n".join(filter(None, runs))
+
+
+@example([ReasoningDelta("0"), ReasoningSeal(ReasoningState("signature", "")), ReasoningDelta("0")], [1], False)
 @given(any_events(), st.lists(st.integers(1, 4), min_size=1, max_size=3), st.booleans())
 def test_any_events_make_a_legal_stream(events: list[Event], sizes: list[int], asked: bool) -> None:
     request = {"stream_options": {"include_usage": asked}}
@@ -414,7 +426,7 @@ def test_any_events_make_a_legal_stream(events: list[Event], sizes: list[int], a
     if not any(isinstance(event, StreamError) for event in heard):
         choice = answer.choices.get(0, Choice())
         assert choice.content == "".join(event.text for event in heard if isinstance(event, TextDelta) and not event.choice)
-        assert choice.reasoning == "".join(event.text for event in heard if isinstance(event, ReasoningDelta))
+        assert choice.reasoning == paragraphs(heard)
         assert len(choice.calls) == sum(isinstance(event, ToolCallStart) for event in heard)
 
 

@@ -53,9 +53,6 @@ from toolmend.core.json_text import NotJSON
 from toolmend.core.sse import SseDecoder
 from toolmend.pipeline.pipeline import Pipeline
 
-# a stream, item by item
-
-
 # what runs them
 
 

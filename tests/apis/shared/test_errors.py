@@ -1,11 +1,14 @@
 """Errors and headers between APIs: whatever an upstream says, the client gets its own API's error."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
-from tests.support.errors import ID, NOW
 from toolmend.apis.shared.errors import Fault, is_error, read_fault, translate_error, write_error
+
+NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+ID = "call_0123"
 
 JSON = (("Content-Type", "application/json"),)
 

@@ -1,9 +1,13 @@
 """headers.py: headers of a response, between APIs."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from tests.support.errors import ID, NOW
 from toolmend.apis.shared.headers import translate_headers
+
+NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+ID = "call_0123"
 
 HEADERS = [
     # the upstream's, and a client of Messages's

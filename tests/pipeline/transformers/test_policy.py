@@ -265,9 +265,6 @@ def test_nothing_at_all_is_not_held_for_ever_either(policy: str) -> None:
     assert calls(read(live.out)) == [arguments(1)]
 
 
-# letting the upstream go
-
-
 # the pipeline around it
 
 

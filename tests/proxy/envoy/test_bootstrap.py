@@ -49,6 +49,3 @@ def test_a_target_is_taken_by_the_workers_header_alone() -> None:
 def test_the_page_names_what_to_alert_on() -> None:
     page = (ROOT / "docs" / "envoy.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` | {what} |" in page for name, what in ALERTS.items())
-
-
-# the command

@@ -143,9 +143,6 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     assert shown["events"][0]["raw"] == "data: \\xff\\xfe\n\n"
 
 
-# the summary of an event
-
-
 # the request
 
 
