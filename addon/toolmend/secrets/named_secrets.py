@@ -136,7 +136,7 @@ def named(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def is_secret(value: str, *, words: bool = False) -> bool:
-    """Whether the value of a credential's name is a credential. `words`: also if it is only digits."""
+    """Whether the value of a credential's name is a credential. `words`: also eight digits or more."""
     if len(value) > MAX_WORDY:
         return " " not in value and len(set(value)) > 8 and not _WORDY.fullmatch(value) and not _REFERENCE.match(value)
     if len(value) < MIN_VALUE - 1 or len(set(value)) < 4 or " " in value or not value.isprintable():
