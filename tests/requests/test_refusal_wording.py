@@ -138,7 +138,7 @@ WORDED: list[tuple[str, Any, str]] = [
         ("Invalid value: 'custom'. Supported values are: 'function' and 'web_search'.", "tools[1].type", "function custom web_search image_generation"),
     ],
 )
-def test_tools_that_the_upstream_does_not_run_are_removed_but_none_of_the_agent(message: str, place: str | None, left: str) -> None:
+def test_tools_that_the_upstream_does_not_run_are_removed(message: str, place: str | None, left: str) -> None:
     request = RESPONSES | {"tools": [*RESPONSES["tools"], {"type": "custom", "name": "patch"}, {"type": "web_search"}, {"type": "image_generation"}], "tool_choice": {"type": "web_search"}}
     asked = RefusedRequest(request, "responses", quirks_for("responses", "llm.example", "m"), translated=False)
     edits = [edit_of(edit) for remedy in remedies(400, json.dumps(error(message, place)).encode(), asked) for edit in remedy.edits]
@@ -158,7 +158,7 @@ def test_tools_that_the_upstream_does_not_run_are_removed_but_none_of_the_agent(
         ("Invalid value for 'content': expected a string, got null.", False),
     ],
 )
-def test_content_of_text_parts_becomes_a_string_where_only_strings_are_accepted(message: str, understood: bool) -> None:
+def test_text_parts_become_a_string_where_only_strings_are_accepted(message: str, understood: bool) -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     text = {"type": "text", "text": "hi"}
     request = {"model": "m", "thinking": {"type": "enabled"}, "messages": [{"role": "user", "content": [text, text]}, {"role": "user", "content": [text, image]}]}
@@ -176,7 +176,7 @@ def test_content_of_text_parts_becomes_a_string_where_only_strings_are_accepted(
         "Invalid 'input': value did not match any expected variant",
     ],
 )
-def test_tools_in_the_input_are_moved_to_the_tools_where_the_item_is_not_known(message: str) -> None:
+def test_tools_in_the_input_are_moved_where_the_item_is_unknown(message: str) -> None:
     own, moved = {"type": "function", "name": "a"}, {"type": "custom", "name": "b"}
     user = {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}
     request = {"model": "m", "tools": [own], "input": [{"type": "additional_tools", "role": "developer", "tools": [moved]}, user]}
