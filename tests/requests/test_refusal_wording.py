@@ -106,6 +106,11 @@ WORDED: list[tuple[str, Any, str]] = [
     # members that have the name of a union's tag, and entries of a list
     ("messages", error("messages.0.content.0.text.citations: Extra inputs are not permitted"), "messages[].content[].citations"),
     ("messages", error("context_management.edits.0: Input tag 'clear_thinking_20251015' found using 'type' does not match any of the expected tags: 'x'"), "context_management.edits"),
+    # several problems in one text, a masked path, a reply inside a reply
+    ("chat", error('Unknown name "metadata": Cannot find field.\nInvalid JSON payload received. Unknown name "store": Cannot find field.'), "store"),
+    ("chat", error("[400]: Invalid JSON payload received. Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters': Cannot find field.\nInvalid JSON payload received. Unknown name \"pattern\" at 'tools[0].function_declarations[1].parameters.properties[1].value': Cannot find field."), "tools[].function.parameters ~ -additionalProperties, tools[].function.parameters ~ -pattern"),
+    ("chat", error("Invalid JSON payload received. Unknown name \"pattern\" at 'tools[0].function_declarations[38].***.properties[0].value': Cannot find field."), "tools[].function.parameters ~ -pattern"),
+    ("chat", error("Provider returned error", metadata={"raw": {"__kind": "OK", "data": json.dumps(error("Unsupported parameter: 'store' is not supported with this model.", "store"))}}), "store"),
     # thinking at hosts that are compatible with Messages
     ("messages", error("thinking is enabled but reasoning_content is missing in assistant tool call message at index 4"), 'thinking = {"type": "disabled"}'),
     ("messages", error("The `content[].thinking` in the thinking mode must be passed back to the API."), 'thinking = {"type": "disabled"}'),
@@ -184,6 +189,45 @@ def test_tools_in_the_input_are_moved_where_the_item_is_unknown(message: str) ->
     (remedy,) = remedies(400, json.dumps(error(message)).encode(), RefusedRequest(request, "responses", quirks, translated=False))
     assert apply_edits(request, map(edit_of, remedy.edits), []) == {"model": "m", "tools": [own, moved], "input": [user]}
     assert remedies(400, json.dumps(error(message)).encode(), RefusedRequest({**request, "input": [user]}, "responses", quirks, translated=False)) == ()
+
+
+def test_the_keywords_of_one_refusal_are_learnt_together() -> None:
+    named = ["additionalProperties", "pattern"]
+    message = "\n".join(f"Invalid JSON payload received. Unknown name \"{name}\" at 'tools[0].function_declarations[0].parameters': Cannot find field." for name in named)
+    asked = RefusedRequest(CHAT, "chat", quirks_for("chat", "llm.example", "m"), translated=True)
+    facts = dict[str, Any]()
+    for remedy in remedies(400, json.dumps(error(message)).encode(), asked):
+        facts |= remedy.facts
+    assert facts == {"schema_lacks": (*asked.quirks.schema_lacks, *named)}
+
+
+def test_empty_descriptions_are_removed_after_their_refusal() -> None:
+    tool = {"type": "function", "name": "a", "description": ""}
+    request = {
+        "model": "m",
+        "tools": [tool, {"type": "namespace", "name": "n", "description": "d", "tools": [tool]}],
+        "input": [{"type": "additional_tools", "tools": [tool]}, {"role": "user", "content": ""}],
+    }
+    message = "Invalid 'input[0].tools[0].description': empty string. Expected a string with minimum length 1, but got an empty string instead."
+    quirks = quirks_for("responses", "llm.example", "m")
+    refused = RefusedRequest(request, "responses", quirks, translated=False)
+    (remedy,) = remedies(400, json.dumps(error(message, "input[0].tools[0].description", code="empty_string")).encode(), refused)
+    bare = {"type": "function", "name": "a"}
+    assert apply_edits(request, map(edit_of, remedy.edits), []) == {
+        "model": "m",
+        "tools": [bare, {"type": "namespace", "name": "n", "description": "d", "tools": [bare]}],
+        "input": [{"type": "additional_tools", "tools": [bare]}, {"role": "user", "content": ""}],
+    }
+    chat = {"messages": [], "tools": [{"type": "function", "function": {"name": "a", "description": ""}}]}
+    assert apply_edits(chat, [edit_of("messages: described")], [])["tools"] == [{"type": "function", "function": {"name": "a"}}]
+
+
+def test_a_response_format_without_a_schema_is_dropped_where_only_schemas_are_supported() -> None:
+    request = CHAT | {"response_format": {"type": "json_object"}}
+    for translated in (False, True):
+        asked = RefusedRequest(request, "chat", quirks_for("chat", "llm.example", "m"), translated=translated)
+        body = json.dumps({"error": "'response_format.type' must be 'json_schema' or 'text'"}).encode()
+        assert [(remedy.edits, dict(remedy.facts)) for remedy in remedies(400, body, asked)] == [(("response_format",), {})]
 
 
 def test_of_two_objects_one_after_the_other_the_first_is_the_refusal() -> None:

@@ -8,6 +8,7 @@
     reply_after_tool a word of the assistant's stands between a tool and the user
     has_user         there is a message of the user
     text_content     content of text parts only is one string
+    described        no tool has an empty description
     top_tools        the tools of the items `additional_tools` are in `tools`
     images_100       at most 100 images, the newest; image_bytes_5242880 and image_pixels_2000 limit the size of each
 
@@ -293,6 +294,29 @@ def _as_string(content: Any) -> Object:
     return {"content": "\n\n".join(texts)} if len(texts) == len(content) else {}
 
 
+def _described(request: Object, key: str) -> Object:
+    request = {name: _with_descriptions(given) if name == "tools" else given for name, given in request.items()}
+    items = [{**item, "tools": _with_descriptions(item["tools"])} if "tools" in item else item for item in request[key]]
+    return {**request, key: items}
+
+
+def _with_descriptions(tools: Any) -> Any:
+    if not isinstance(tools, list):
+        return tools
+    return [_with_description(tool) if isinstance(tool, dict) else tool for tool in tools]
+
+
+def _with_description(tool: Object) -> Object:
+    tool = {name: given for name, given in tool.items() if name != "description" or given != ""}
+    return tool | {name: inner(tool[name]) for name, inner in _INNER_TOOLS.items() if name in tool}
+
+
+_INNER_TOOLS: Mapping[str, Callable[[Any], Any]] = {
+    "tools": _with_descriptions,
+    "function": lambda function: _with_description(function) if isinstance(function, dict) else function,
+}
+
+
 def _top_tools(request: Object, key: str) -> Object:
     moved = [item for item in request[key] if item.get("type") == "additional_tools" and isinstance(item.get("tools", []), list)]
     if not moved or not isinstance(request.get("tools", []), list):
@@ -311,6 +335,7 @@ _RULES: Mapping[str, Callable[[Object, str], Object]] = {
     "reply_after_tool": _reply_after_tool,
     "has_user": _has_user,
     "text_content": _text_content,
+    "described": _described,
     "top_tools": _top_tools,
 }
 

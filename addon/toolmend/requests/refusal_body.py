@@ -84,6 +84,7 @@ def _of_object(node: Mapping[str, Any], place: str, code: str, depth: int) -> It
     code = " ".join(dict.fromkeys([*kinds, *([code] if code else [])]))
     metadata, violations = node.get("metadata"), node.get("fieldViolations")
     inner = [metadata.get("raw") if isinstance(metadata, Mapping) else None, violations]
+    inner += [node.get("data") if "__kind" in node else None]
     inner += [node.get(name) for name in _TEXTS]
     inner += [given for name, given in node.items() if name not in _OTHER and isinstance(given, Mapping)]
     for child in inner:
@@ -106,6 +107,10 @@ _OF_PYDANTIC = re.compile(r"^([a-z][\w.]{0,100})\n +([^\n]+?) \[type=[^\n]*", re
 def _of_text(text: str, place: str, code: str, depth: int) -> Iterator[Problem]:
     """A message, with a nested message if there is one: JSON, the repr of a Python object, or lines of pydantic."""
     text = _TAIL.sub("", text[:MAX_TEXT])
+    if "\nInvalid JSON payload received" in text:
+        for line in text.split("\nInvalid JSON payload received")[:MAX_PROBLEMS]:
+            yield Problem(line[:MAX_WORDS], place, code)
+        return
     if rows := _OF_PYTHON.findall(text):
         for names, double_quoted, single_quoted in rows[:MAX_PROBLEMS]:
             path = ".".join(word.strip(" '\"") for word in names.split(","))

@@ -476,6 +476,11 @@ RULES: Sequence[tuple[str, str, MakeRemedy]] = (
     ("messages", r"max_tokens\W{0,2} must be greater than \W{0,2}thinking\.budget_tokens", _budget),
     ("messages", r"input tag '(?P<tool>(?:web_search|web_fetch|code_execution|advisor|tool_search_tool)\w*)' found using", _tool),
     ("responses", r"\badditional_tools\b|invalid 'input': value did not match any expected variant", _additional),
+    (
+        "chat responses messages",
+        r"\btools\b.{0,40}description\W{1,4}empty string|\bdescription\b.{0,60}empty_string",
+        _kept("described"),
+    ),
     ("responses", r"only \W*(?:type\W*)?function\W* tools? (?:is|are) (?:supported|allowed|accepted)", _hosted),
     (
         "responses",

@@ -42,7 +42,17 @@ def remedies(status: int, body: bytes, refused: RefusedRequest) -> tuple[Remedy,
     for problem in found:
         for remedy in _remedies(problem, refused):
             known.setdefault(remedy.path, remedy)
-    return tuple(islice(known.values(), MAX_REMEDIES))
+    return tuple(_joined(islice(known.values(), MAX_REMEDIES)))
+
+
+def _joined(found: Iterable[Remedy]) -> Iterator[Remedy]:
+    """The remedies; the words of the same fact are added to those of the remedies before."""
+    words: dict[str, tuple[str, ...]] = {}
+    for remedy in found:
+        for name in ("schema_lacks", "schema_rules", "refuses_betas"):
+            if name in remedy.facts:
+                words[name] = tuple(dict.fromkeys((*words.get(name, ()), *remedy.facts[name])))
+        yield replace(remedy, facts={name: words.get(name, given) for name, given in remedy.facts.items()})
 
 
 def shorter_remedy(status: int, body: bytes, refused: RefusedRequest) -> Remedy | None:
@@ -121,12 +131,12 @@ def _allowed(remedy: Remedy | None) -> Remedy | None:
 
 _KEYWORD = re.compile(
     r"(?:property|keyword|field)s? [`'\"](\$?\w+)[`'\"] (?:is|are) (?:not|un)"
-    r"|unknown name [`'\"](\$?\w+)[`'\"] (?:at|in) [`'\"][^`'\"]{0,200}?(?:parameters|schema)"
+    r"|unknown name [`'\"](\$?\w+)[`'\"] (?:at|in) [`'\"][^`'\"]{0,200}?(?:parameters|schema|function_declarations\[\d+\]\.\*)"
     r"|\b(?:parameters|input_schema|schema)\b[\w.\[\]]{0,200}?(?<!properties)\.(\$?\w+): only "
     r"|for [`'\"]?\w+[`'\"]? type, propert(?:y|ies) [`'\"]?(\$?\w+)[^.]{0,80} not supported",
     re.IGNORECASE,
 )
-_IN_SCHEMA = re.compile(r"parameters|schema|type, propert", re.IGNORECASE)
+_IN_SCHEMA = re.compile(r"parameters|schema|type, propert|function_declarations", re.IGNORECASE)
 _OF_FORMAT = re.compile(r"output_config|response_format|text\.format|\bformat\.")
 
 
@@ -257,7 +267,7 @@ def _enumeration(problem: Problem, refused: RefusedRequest) -> Remedy | None:
             return _without(path, refused)
         edit = Edit(path, "one_of", words)
         if path == "response_format.type":
-            return without_schema(found, refused)
+            return without_schema(found, refused) if given == "json_schema" else Remedy("response_format", ("response_format",))
         if path == "thinking.type":
             return thinking_kinds(words, refused)
         return Remedy(path, (text_of(edit),)) if edit.allowed else None
