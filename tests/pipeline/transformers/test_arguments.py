@@ -123,6 +123,17 @@ def test_what_has_no_other_reading_stays(text: str, api: str) -> None:
 
 
 @pytest.mark.parametrize("api", REQUESTS)
+@pytest.mark.parametrize("second", ['{"a": "y"}', "{'a': 'y'}", '{"a": "y",}', "{a: 'y'}", '{"a": "x",}', "{'a': 'y'", '{"a": y}', "I set {a: 1}.", "so {'b': 2}"])
+def test_a_second_object_is_a_call_if_it_is_whole(second: str, api: str) -> None:
+    text = '{"a": "x"}\n' + second
+    further = [{"a": "y"}] if "'}" in second or '"y"' in second else []
+    for size in (1, 3, len(text)):
+        answer = JUDGES[api](made(api, [body(api, text, size)]))
+        assert [call.value for call in answer.calls] == [{"a": "x"}, *further], size
+        assert not (answer.faults or answer.error)
+
+
+@pytest.mark.parametrize("api", REQUESTS)
 @pytest.mark.parametrize("text", BROKEN)
 def test_broken_arguments_are_unchanged(text: str, api: str) -> None:
     for size in (1, 3, len(text)):

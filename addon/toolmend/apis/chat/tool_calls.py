@@ -173,6 +173,8 @@ class Calls:
                     events.append(TextDelta(arguments, self._choice))
             if call.started and not call.ended:
                 self._end(call, events, broken=broken, last=last and reason in _CALLED)
+            if call.started and not broken and (found := call.trailing.end()):
+                self._further_calls(call, found, events)
         self._calls = [call for call in self._calls if call.started or (wait and not call.begun)]
         return events, all(isinstance(event, ToolCallEnd) for event in events)
 
@@ -331,7 +333,11 @@ class Calls:
 
     def _trailing(self, call: CallState, text: str, events: list[Event]) -> None:
         """Takes text after complete arguments: only another object counts, as another call."""
-        for arguments in call.trailing.feed(text):
+        self._further_calls(call, call.trailing.feed(text), events)
+
+    def _further_calls(self, call: CallState, found: list[str], events: list[Event]) -> None:
+        """Starts calls for the objects after the arguments of a call."""
+        for arguments in found:
             if call.arguments and is_other(arguments, call.arguments):
                 self._fired("tool_call_index")
                 call = CallState(call.key, name=call.name, renamed=call.renamed, trailing=call.trailing)

@@ -332,7 +332,11 @@ class MessagesDecoder:
         if block.body.complete and self._incomplete.pop(block.place, None) is block:
             self._stopped = None if self._stopped is block else self._stopped
             events.append(ToolCallEnd(call))
-        for arguments in block.trailing.feed(trailing) if trailing else ():
+        self._further_calls(block, block.trailing.feed(trailing) if trailing else [], events)
+
+    def _further_calls(self, block: _Block, found: list[str], events: list[Event]) -> None:
+        """Emits calls for the objects after the arguments of a block."""
+        for arguments in found:
             if is_other(arguments, block.beginning.getvalue()):
                 self.mended("tool_call_index")
                 block.beginning = StringIO(arguments)
@@ -364,6 +368,7 @@ class MessagesDecoder:
             self.mended(block.body.rule)
         if block.body.complete:
             events.append(ToolCallEnd(block.call))
+            self._further_calls(block, block.trailing.end(), events)
         else:
             self._stopped = block
 

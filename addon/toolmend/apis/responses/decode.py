@@ -270,10 +270,14 @@ class ResponsesDecoder:
             if sent != text:
                 self._mended(item.arguments.rule)
             self._add_arguments(item, sent)
-            for arguments in item.trailing.feed(trailing) if trailing else ():
-                if is_other(arguments, item.twins[-1] if item.twins else "".join(item.sent)):
-                    item.twins.append(arguments)
-                    self._second_call(item, arguments)
+            self._further_calls(item, item.trailing.feed(trailing) if trailing else [])
+
+    def _further_calls(self, item: ItemState, found: list[str]) -> None:
+        """Emits calls for the objects after the arguments of a call."""
+        for arguments in found:
+            if is_other(arguments, item.twins[-1] if item.twins else "".join(item.sent)):
+                item.twins.append(arguments)
+                self._second_call(item, arguments)
 
     def _add_arguments(self, item: ItemState, text: str) -> None:
         """Emits a piece of a call's arguments."""
@@ -476,6 +480,7 @@ class ResponsesDecoder:
         item.ended = True
         if complete:
             self._events.append(ToolCallEnd(item.index))
+            self._further_calls(item, item.trailing.end())
 
     def _complete_call(self, item: ItemState, *, complete: bool) -> None:
         """Adds missing brackets to a call that the upstream calls completed; else emits what is held because of them."""
