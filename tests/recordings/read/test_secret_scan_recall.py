@@ -1,7 +1,4 @@
-"""What the secret scan finds of keys of all issuers, and what it takes for one in streams as they are (R17).
-
-Rule of this file: neither the keys nor the streams are drawn from the tables that the scan looks with.
-"""
+"""What the secret scan finds of keys of all issuers, and its false alarms in streams. Neither is drawn from the tables of the scan."""
 
 import base64
 import json
