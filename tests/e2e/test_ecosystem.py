@@ -287,7 +287,7 @@ def test_mitmweb(mitmweb: Callable[..., tuple[Mitmdump, httpx.Client]], serve: S
         os.utime(script, (later, later))
         proxy.wait_for("(?s)" + "toolmend: listens.*" * number + "toolmend: listens", 20)
     assert "selects 2 recordings: select one" in command("toolmend.promote", "@all", "a")["error"]
-    assert "no name of a case" in command("toolmend.promote", "last", "x/../y")["error"]
+    assert "not a case's name" in command("toolmend.promote", "last", "x/../y")["error"]
     assert "rror" not in proxy.log
 
 
