@@ -230,6 +230,12 @@ def test_a_response_format_without_a_schema_is_dropped_where_only_schemas_are_su
         assert [(remedy.edits, dict(remedy.facts)) for remedy in remedies(400, body, asked)] == [(("response_format",), {})]
 
 
+def test_a_place_in_the_messages_that_does_not_exist_is_no_field_of_the_request() -> None:
+    body = {"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 2, "user", "name"], "msg": "Extra inputs are not permitted"}]}
+    asked = RefusedRequest(CHAT, "chat", quirks_for("chat", "llm.example", "m"), translated=False)
+    assert remedies(422, json.dumps(body).encode(), asked) == ()
+
+
 def test_of_two_objects_one_after_the_other_the_first_is_the_refusal() -> None:
     body = '{"error": {"message": "{\\"detail\\":\\"Unsupported parameter: verbosity\\"} (traceid: d2)"}}{"code": 30001, "success": false}'
     asked = RefusedRequest(CHAT, "chat", quirks_for("chat", "llm.example", "m"), translated=False)

@@ -27,6 +27,7 @@ SAME = (
 TOKEN = re.compile(r"[A-Za-z_$][\w$-]*|\d+")
 _AROUND = frozenset({"body", "request", "root", "$", "json", "__root__", "payload", "properties", "object"})
 SCHEMAS = frozenset({"parameters", "input_schema", "schema"})
+_LISTS = ("messages", "input", "tools")
 _OPAQUE = frozenset({*SCHEMAS, "arguments", "metadata"})
 """Members with the user's own names inside."""
 
@@ -46,7 +47,10 @@ class Places:
         if not tokens:
             return ""
         path = _walked(self.request, tokens, "", [MAX_STEPS])
-        return path if path or tokens[-1] in WORDS else next(iter(self.anywhere(tokens[-1])), "")
+        if path or tokens[-1] in WORDS:
+            return path
+        root = tokens[0] if tokens[0] in _LISTS and tokens[0] in self.request else ""
+        return next((where for where in self.anywhere(tokens[-1]) if where.startswith(root)), "")
 
     def named(self, name: str) -> list[str]:
         """The paths that a name may mean: a path or a member of the request, or a member that several entries have."""
@@ -109,7 +113,8 @@ def _walked(node: Any, tokens: Sequence[str], path: str, left: list[int]) -> str
                 break  # the tag of a union that is a member's name, too: "text.citations"
             if found := _walked(node[name], rest, f"{path}.{name}".lstrip("."), left):
                 return found
-        if rest:  # the tag of a union: "assistant", "custom", "function-after[…]"
+        if rest and (path or first not in _LISTS or first not in node):
+            # the tag of a union: "assistant", "custom", "function-after[…]"
             return _walked(node, rest, path, left)
         return path if path and (first[0].isupper() or "-" in first) else ""
     return path  # a kind of the value: "str", "literal"
