@@ -66,6 +66,21 @@ begin = ['<c id="']
 pattern = '[^"\n]*" f="(?P<name>[\w.-]+?)'
 separator = ['">']
 end = ["</c>"]
+
+[[dialect]]
+name = "numbers"
+begin = ["<tc:"]
+pattern = '(?P<id>[\w-]+)>(?P<name>[\w.-]+?)'
+separator = [" "]
+end = ["</tc:{id}>"]
+
+[[dialect]]
+name = "values"
+arguments = "parameters"
+begin = ['<do name="']
+separator = ['">']
+end = ["</do>"]
+parameter = { begin = ['<arg name="'], separator = ['" value="'], end = ['"/>'] }
 """
 CALLS = {
     "acme": '<|tool_start|>read_file<|tool_args|>{"path": "a.md", "limit": 3}<|tool_stop|>',
@@ -75,6 +90,8 @@ CALLS = {
     "env": '<act>{"fn": "read_file", "with": {"path": "a.md", "limit": 3}}</act>',
     "ends": '[[read_file]]{"path": "a.md", "limit": 3}[[/read_file]]',
     "ids": '<c id="x-17" f="read_file">{"path": "a.md", "limit": 3}</c>',
+    "numbers": '<tc:7>read_file {"path": "a.md", "limit": 3}</tc:7>',
+    "values": '<do name="read_file"><arg name="path" value="a.md"/><arg name="limit" value="3"/></do>',
 }
 TOOLS = [tool("read_file", path={"type": "string"}, limit={"type": "integer"}), tool("get_time", zone={"type": "string"})]
 REQUEST = {"model": "gpt-5.5", "messages": [], "tools": TOOLS}
@@ -112,6 +129,34 @@ def test_values_may_hold_markup(settings: Settings) -> None:
     _, out, _ = play("<|tools|>" + CALLS["acme"] * 2 + "<|/tools|>", 5, settings)
     assert len(read(out).only.calls) == 2
     assert read(out).only.content == ""
+
+
+def test_quoted_values_are_unescaped(settings: Settings) -> None:
+    text = '<do name="read_file"><arg name="path" value="a &lt;b&gt; &quot;c&quot;"/></do>'
+    assert read(play(text, 5, settings)[1]).only.calls[0].value == {"path": 'a <b> "c"'}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CALLS["numbers"].replace("</tc:7>", "</tc:8>"),
+        CALLS["values"].replace('"limit"', '"mode"'),
+        CALLS["kv"].replace("limit", "MODE"),
+    ],
+)
+def test_markup_that_does_not_fit_is_text(text: str, settings: Settings) -> None:
+    body, out, _ = play(text, 7, settings)
+    assert out == body
+
+
+def test_quoted_call_of_any_place_is_text(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(TABLES.replace('name = "acme"', 'name = "acme"\nplace = "any"'))
+    given = parse({"config": str(file), "flows": "off"})
+    assert len(read(play(f"So: {CALLS['acme']}", 7, given)[1]).only.calls) == 1
+    for size in (1, 7, 1000):
+        body, out, _ = play(f"> {CALLS['acme']}\n", size, given)
+        assert out == body
 
 
 def test_tables_and_what_is_printed_are_one(settings: Settings, tmp_path: Path) -> None:
@@ -183,7 +228,7 @@ def test_commands_show_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     file.write_text(TABLES)
     for args, words in (
         (["config", "show", "--config", str(file)], "dialect acme\tjson: <|tool_start|>"),
-        (["providers", "gpt-5.5", "--config", str(file)], "your own   acme, attrs, kv, elem, env, ends, ids"),
+        (["providers", "gpt-5.5", "--config", str(file)], "your own   acme, attrs, kv, elem, env, ends, ids, numbers, values"),
         (["dialects", "acme", "--toml", "--config", str(file)], 'begin = ["<|tool_start|>"]'),
         (["dialects", "--config", str(file)], "acme\tyours\t"),
     ):

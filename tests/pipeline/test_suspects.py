@@ -56,6 +56,14 @@ SUSPECTS = {
     "tool: bash\narguments:\n  command: ls -la\n": ("bash", "unknown_markup", ""),
     "### CALL bash\ncommand = ls -la\n### END": ("bash", "unknown_markup", ""),
     "<|plugin_begin|>": ("", "unknown_token", ""),
+    ">>> tool: read_file\n>>> path = a.md\n>>> run": ("read_file", "unknown_markup", ""),
+    '<call>{"api": "read_file", "args_json": "{\\"path\\": \\"a.md\\"}"}</call>': ("read_file", "unknown_markup", ""),
+    '@tool/functions::read_file({"path": "a.md"})': ("read_file", "unknown_markup", ""),
+    '⟨工具⟩bash⟨参数⟩{"command": "ls"}⟨结束⟩': ("bash", "unknown_markup", ""),
+    'Let me run it.\n```tool_code\nbash(command="ls")\n```': ("bash", "not_looked_for", "tool_code"),
+    '<tool_call>{"name": "bash", "arguments": {"cmd": "ls"}}</tool_call>': ("bash", "does_not_fit", "hermes"),
+    'Using tool: bash\nInput: {"command": "ls"}': ("bash", "unknown_markup", ""),
+    'I will.\n{"tool_calls": [{"type": "function", "function": {"name": "bash", "arguments": "{\\"command\\": \\"ls\\"}"}}]}': ("bash", "not_looked_for", "json_object"),
 }
 HARMLESS = (
     "result = read_file(path='a.md')\nprint(result)",
@@ -66,6 +74,18 @@ HARMLESS = (
     "They are <|tool_calls_section_begin|> and <|tool_calls_section_end|>.",
     f"<tool_call> is how it begins, and `<tool_call>{ENVELOPE}</tool_call>` is all of it.",
     "It is over.<|im_end|>",
+    "usage: bash [-l] [command]\n\noptions:\n  command: what to run\n",
+    '{"read_file": {"path": "a"}, "bash": {"command": "b"}}',
+    "bash:\n  command: ls\n  timeout: 3\n\nThat is the YAML of the settings.",
+    "I searched, and listed the files (bash command=ls).",
+    "interface Tools {\n  read_file(path: string): string;\n  bash(command: string): Result;\n}\n",
+    "INFO [tool:read_file] path=/a\nINFO [tool:bash] command=ls\n",
+    '<div class="read_file"><input name="path"/></div>\n',
+    '<tool name="bash"> is an element of the file; <param name="command"> is in it.',
+    'bash(command: "npm test") failed twice. read_file(path) worked.',
+    "Call read_file(path='a.md') in the REPL:\n\n>>> read_file(path='a.md')\n'text'\n",
+    '@@\n-bash(command=["ls"])\n+bash(command=["ls", "-la"])\n',
+    "tools = [\n  {'name': 'read_file', 'args': ['path']},\n  {'name': 'bash', 'args': ['command']},\n]",
 )
 
 

@@ -1,5 +1,6 @@
 """Dialects that are inferred from recordings: what is learnt reads texts that were not seen, and nothing else."""
 
+import json
 
 import pytest
 
@@ -39,3 +40,11 @@ def test_nothing_is_learnt_of_what_is_ambiguous(text: str) -> None:
         learn([Sample(text, TOOLS), Sample(text.replace("a.md", "b.md"), TOOLS)])
 
 
+def test_an_end_that_is_not_certain_is_not_learnt() -> None:
+    lines = "Ok.\n@@tool {}\n{}: {}\nso be it\n"
+    texts = [lines.format("read_file", "path", "a.md"), lines.format("bash", "command", "ls")]
+    with pytest.raises(NothingLearnt, match="the end of the calls is not clear"):
+        learn([Sample(text, TOOLS) for text in texts])
+    texts = [f"<<{name}>> {json.dumps(given)} so be it" for _, calls in SEEN[::2] for name, given in calls]
+    with pytest.raises(NothingLearnt, match="the same text follows all calls"):
+        learn([Sample(text, TOOLS) for text in texts])

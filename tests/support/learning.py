@@ -42,6 +42,13 @@ WRITERS = {
     "a namespace": each(lambda n, a, _: f"⟦tools/{n}⟧{json.dumps(a)}⟦end⟧"),
     "ends named after tools": each(lambda n, a, _: f"<|{n}|>{json.dumps(a)}<|end_{n}|>"),
     "words": each(lambda n, a, _: f"CALL {n} WITH {json.dumps(a)}"),
+    "values in attributes": each(lambda n, a, _: f'<execute name="{n}">{pairs('<argument name="{k}" value={j}/>', a)}</execute>'),
+    "lines with signs": each(lambda n, a, _: f">>> tool: {n}\n{pairs('>>> {k} = {v}\n', a)}>>> run"),
+    "indented lines": each(lambda n, a, _: f"!tool {n}\n{pairs('  {k}: {v}\n', a)}!end"),
+    "an envelope with a string": each(lambda n, a, _: f"<call>{json.dumps({'api': n, 'args_json': json.dumps(a)})}</call>"),
+    "numbers in both tags": each(lambda n, a, i: f"<tc:{i + 1}>{n} {json.dumps(a)}</tc:{i + 1}>"),
+    "rare brackets": each(lambda n, a, _: f"⟨工具⟩{n}⟨参数⟩{json.dumps(a)}⟨结束⟩", ""),
+    "names in quotes": each(lambda n, a, _: f'CALL "{n}" WITH ARGS {json.dumps(a)} ENDCALL'),
     "tokens around values": each(lambda n, a, _: f"<|fn|>{n}<|/fn|>{pairs('<|k|>{k}<|v|>{v}<|/v|>', a)}<|done|>"),
 }
 SEEN: list[tuple[str, Calls]] = [

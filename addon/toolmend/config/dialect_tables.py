@@ -5,8 +5,8 @@ r"""The `[[dialect]]` tables of a settings file: the user's own dialects, which 
     arguments = "json"                              # or "parameters", "attributes", "lines", "envelope": see dialects/own.py
     begin = ["<|tool_start|>"]                      # before the tool's name
     separator = ["<|tool_args|>"]                   # between name and arguments
-    end = ["<|tool_stop|>"]                         # `{name}` in it is the tool's name
-    pattern = '(?P<name>[\\w.-]+?)'                  # between begin and separator, if not only a name
+    end = ["<|tool_stop|>"]                         # `{name}` in it is the tool's name, `{id}` the id that the pattern binds
+    pattern = '(?P<name>[\\w.-]+?)'                  # between begin and separator, if not only a name; may bind `id`, too
     wrapper = { begin = ["<tools>"], end = ["</tools>"] }                       # around calls
     parameter = { begin = ["<"], separator = [">"], end = ["</{key}>"] }        # around parameters
     keys = { name = ["fn"], arguments = ["with"], id = ["call"] }               # members of an envelope

@@ -6,7 +6,8 @@
     TOOL: read_file\nPATH: a.md\nEND                                            arguments = "lines"
     <act>{"fn": "read_file", "with": {"path": "a.md"}}</act>                   arguments = "envelope"
 
-`{name}` in an end tag is the tool's name, `{key}` in a parameter's end tag is the parameter's name. Unless a dialect sets
+`{name}` in an end tag is the tool's name, `{id}` is what the pattern binds as `id`, and `{key}` in a parameter's end tag is the
+parameter's name. Unless a dialect sets
 `strict` to false, it has the conditions of strict_dialect.py.
 """
 
@@ -47,6 +48,9 @@ _BRACKETS = ("{", "[")
 _ATTRIBUTE = re.compile(r"""\s*([\w.:-]+)\s*=\s*("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')""", re.DOTALL)
 
 
+_LINE_NAME = re.compile(r"(\W*)([A-Za-z][\w-]*)")
+
+
 @value
 class Keys:
     """Names of an envelope's members for the tool's name, the arguments and the call's id."""
@@ -62,7 +66,7 @@ class OwnDialect(TagDialect):
 
     Attributes:
         body: The form of the arguments.
-        pattern: The regex for the text between the begin tag and the separator; it binds `name`.
+        pattern: The regex for the text between the begin tag and the separator; it binds `name`, and may bind `id`.
         keys: Names of an envelope's members, if they differ from the usual ones.
         strict: Whether calls must meet the conditions of strict_dialect.py.
     """
@@ -78,7 +82,7 @@ class OwnDialect(TagDialect):
 
     @property
     def closers(self) -> tuple[str, ...]:
-        return tuple(end for end in (*self.call.end, *self.wrapper.end) if "{name}" not in end)
+        return tuple(end for end in (*self.call.end, *self.wrapper.end) if "{name}" not in end and "{id}" not in end)
 
     @property
     def wrappers(self) -> tuple[str, ...]:
@@ -92,7 +96,19 @@ class OwnDialect(TagDialect):
         """The end tags of the element (wrapper or call) that the text begins with."""
         if self.wrapper.begin and text.startswith(self.wrapper.begin) and self.wrapper.end:
             return self.wrapper.end
-        return with_tool_name(self.call.end, name)
+        return self._ends(name, self._id_in(text))
+
+    def _id_in(self, text: str) -> str:
+        """The id in the begin tag of a call."""
+        if "id" not in (pattern := head(self.pattern, self.call.separator)).groupindex:
+            return ""
+        begin = max((begin for begin in self.call.begin if text.startswith(begin)), key=len, default="")
+        match = pattern.match(text, len(begin))
+        return match["id"] if match else ""
+
+    def _ends(self, name: str, id_: str) -> tuple[str, ...]:
+        """The end tags of a call, with its name and id."""
+        return tuple(end.replace("{name}", name).replace("{id}", id_) for end in self.call.end)
 
     def read(self, parser: "MarkupParser") -> Reading[bool]:
         scanner = parser.scanner
@@ -115,10 +131,10 @@ class OwnDialect(TagDialect):
             if called and not any(end.startswith("}") for end in self.closers):
                 yield from surplus(parser, self.closers + self.openers)
             return called
-        name = yield from self._name(parser)
-        if not name or not parser.accepts(self, name):
+        bound = yield from self._read_head(parser)
+        if not bound or not bound["name"] or not parser.accepts(self, bound["name"]):
             return False
-        called = yield from self._body(parser, name)
+        called = yield from self._body(parser, bound["name"], self._ends(bound["name"], bound.get("id", "")))
         if called and wrapped:
             parser.open_wrapper(self, self.wrapper.end)
         return called
@@ -130,8 +146,8 @@ class OwnDialect(TagDialect):
         form = replace(form, arguments=keys.arguments) if keys.arguments else form
         return replace(form, ids=keys.id) if keys.id else form
 
-    def _name(self, parser: "MarkupParser") -> Reading[str | None]:
-        """Parses the text between the begin tag of a call and its arguments. Returns the tool's name."""
+    def _read_head(self, parser: "MarkupParser") -> Reading[dict[str, str] | None]:
+        """Parses the text between the begin tag of a call and its arguments. Returns what its pattern binds."""
         scanner = parser.scanner
         pattern = head(self.pattern, self.call.separator)
         while True:
@@ -139,16 +155,15 @@ class OwnDialect(TagDialect):
             match = pattern.match(text)
             if match and (match.end() < len(text) or scanner.ended or len(text) == MAX_HEAD):
                 scanner.pos += match.end()
-                return match["name"].strip()
+                return {key: text.strip() for key, text in match.groupdict("").items()}
             if scanner.ended or len(text) == MAX_HEAD or "\n\n\n" in text:
                 return None
             yield
 
-    def _body(self, parser: "MarkupParser", name: str) -> Reading[bool]:
+    def _body(self, parser: "MarkupParser", name: str, ends: tuple[str, ...]) -> Reading[bool]:
         def commit() -> None:
             parser.start(self, parser.new_id(), name)
 
-        ends = with_tool_name(self.call.end, name)
         call = replace(self.call, end=ends)
         match self.body:
             case "json":
@@ -175,7 +190,7 @@ class OwnDialect(TagDialect):
             if (yield from scanner.ahead(ends)):
                 break
             key = yield from self._key(parser, name)
-            if key is None or key in given:
+            if not key or key in given:
                 return False
             text = yield from self._value(parser, name, key, ends)
             if text is None:
@@ -184,18 +199,21 @@ class OwnDialect(TagDialect):
         return _emit_call(parser, name, given, commit)
 
     def _key(self, parser: "MarkupParser", name: str) -> Reading[str | None]:
-        """Parses the tag of a declared parameter. Returns its name."""
+        """Parses the tag of a declared parameter. Returns its name; "" for the tag of one that is not declared."""
         scanner, tag = parser.scanner, self.parameter
         if not (yield from scanner.literal(tag.begin)):
             return None
         text = yield from scanner.run(tag.characters, MAX_HEAD)
         match = tag.header.fullmatch(text.strip()) if text else None
-        if not match or match["name"] not in parser.tools.properties(name):
+        if not match or not (yield from scanner.literal(tag.separator)):
             return None
-        return match["name"] if (yield from scanner.literal(tag.separator)) else None
+        return match["name"] if match["name"] in parser.tools.properties(name) else ""
 
     def _value(self, parser: "MarkupParser", name: str, key: str, ends: tuple[str, ...]) -> Reading[str | None]:
-        """Parses a value and its end tag: the first one that another parameter, or the end of the call, follows (R4)."""
+        """Parses a value and its end tag: the first one that another parameter, or the end of the call, follows (R4).
+
+        Returns None, too, if a parameter follows that is not declared: the value would contain the next one.
+        """
         scanner = parser.scanner
         closers = tuple(end.replace("{key}", key) for end in self.parameter.end)
         begin = scanner.pos - scanner.start
@@ -214,11 +232,22 @@ class OwnDialect(TagDialect):
             if (yield from scanner.literal(closers)):
                 after = scanner.pos - scanner.start
                 yield from scanner.blanks()
-                follows = bool((yield from scanner.ahead(ends))) or (yield from self._key(parser, name)) is not None
+                if not (follows := bool((yield from scanner.ahead(ends)))):
+                    next_key = yield from self._key(parser, name)
+                    if next_key == "" and not any("{key}" in text for text in self.parameter.end):
+                        return None
+                    follows = bool(next_key)
                 if follows:
                     scanner.pos = scanner.start + after
-                    return without_line_ends(scanner.text[scanner.start + begin : scanner.start + end])
+                    value = scanner.text[scanner.start + begin : scanner.start + end]
+                    return _unquoted(f'"{value}"') if self._quotes else without_line_ends(value)
             scanner.pos = scanner.start + end + 1
+
+    @property
+    def _quotes(self) -> bool:
+        """Whether the values are attributes of the parameters' tags, in quotes."""
+        tag = self.parameter
+        return all(text.endswith('"') for text in tag.separator) and all(text.startswith('"') for text in tag.end)
 
     def _attributes(
         self, parser: "MarkupParser", name: str, commit: Callable[[], None], ends: tuple[str, ...]
@@ -249,7 +278,7 @@ class OwnDialect(TagDialect):
         scanner = parser.scanner
         known = {key.casefold(): key for key in parser.tools.properties(name)}
         given: dict[str, list[str]] = {}
-        key = None
+        key, form = None, None
         while True:
             back = scanner.pos - scanner.start
             yield from scanner.blanks()
@@ -266,6 +295,9 @@ class OwnDialect(TagDialect):
                 if key in given:
                     return False
                 given[key] = [found[1]]
+                form = self._line_form(line)
+            elif form and form == self._line_form(line) and len(given[key or ""]) == 1:
+                return False  # a parameter that is not declared
             elif key is None or (not line.strip() and not ends):
                 if line.strip() or key:
                     scanner.pos = scanner.start + back
@@ -273,6 +305,12 @@ class OwnDialect(TagDialect):
             else:
                 given[key].append(line)
         return _emit_call(parser, name, {key: "\n".join(lines).rstrip("\n") for key, lines in given.items()}, commit)
+
+    def _line_form(self, line: str) -> tuple[str, str, bool] | None:
+        """How a line writes a parameter: the text before its name, the separator, whether the name is in upper case."""
+        match = _LINE_NAME.match(line)
+        separator = next((text for text in self.parameter.separator if match and line.startswith(text, match.end())), None)
+        return (match[1], separator, match[2].isupper()) if match and separator else None
 
     def _key_of(self, line: str, known: dict[str, str]) -> tuple[str, str] | None:
         """The declared parameter at the beginning of a line, and the text after it."""
@@ -339,11 +377,6 @@ def _unquoted(text: str) -> str:
         except ValueError:
             return inner
     return inner.replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") if "&" in inner else inner
-
-
-def with_tool_name(ends: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """The end tags with the tool's name in place of `{name}`."""
-    return tuple(end.replace("{name}", name) for end in ends)
 
 
 @lru_cache(256)

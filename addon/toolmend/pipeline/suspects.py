@@ -125,8 +125,9 @@ def remedy(suspect: Suspect, model: str, dialects: Sequence[str]) -> str:
 
 
 _FENCE = re.compile(r"^[ \t]{0,3}(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_TOOL_FENCE = re.compile(r"[ \t]*(?:```|~~~)[ \t]*(?:tool|tool_codes?|tool_calls?|function_calls?)[ \t]*")
 _SPAN = re.compile(r"(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
-_QUOTED = re.compile(r"^(?:[ \t]*>|(?: {4}|\t))[^\n]*$", re.MULTILINE)
+_QUOTED = re.compile(r"^(?:[ \t]*>(?!>> \w+(?: ?[:=]|$))|(?: {4}|\t))[^\n]*$", re.MULTILINE)
 _TOKEN = re.compile(r"<[|｜]\s?[A-Za-z_][^<>|｜\n]{0,40}[|｜]>|<[|｜][a-z_▁]{2,40}>|<[a-z_]{2,40}[|｜]>|\[/?[A-Z]+_[A-Z_]+\]")
 _ENDS = frozenset(
     {"<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|assistant|>", "<|user|>"}
@@ -135,19 +136,35 @@ _ENDS = frozenset(
 )
 """Tokens that begin or end a turn, and contain no call."""
 
-_MARKUP = frozenset("<>|[]{}()=:\"'｜/@#§$%&~^▁→«»⟦⟧【】")
-_TIGHT = frozenset("<>|[{(=\"'｜@⟦【«")
+RARE_BRACKETS = tuple(zip("⟦⟨⟪⟬【〔〖〈《「『«‹", "⟧⟩⟫⟭】〕〗〉》」』»›", strict=True))
+"""Pairs of brackets other than those of ASCII."""
+
+_MARKUP = frozenset("<>|[]{}()=:\"'｜/@#§$%&~^▁→").union(*RARE_BRACKETS)
+_TIGHT = frozenset("<>|[{=\"'｜@⟦⟨⟪⟬【«")
 """What immediately precedes a name in markup that begins within a line."""
 
+_BARE = frozenset("<[{(|｜@#`").union(pair[0] for pair in RARE_BRACKETS)
+"""What begins a line of markup alone."""
+
 _LABEL = re.compile(
-    r"[A-Z_]{2,}|(?i:tools?|calls?|calling|actions?|function|invoke|use|run|execute|name|cmd|command|exec|assistant|to|recipient)"
+    r"[A-Z_]{2,}|(?i:tools?|calls?|calling|using|actions?|function|invoke|use|run|execute|name|cmd|command|exec|assistant|to|recipient)"
 )
 _LIST = re.compile(r"\s*(?:[-*+#]+|\d+[.)])\s|\*\*|__")
-_TABLE = re.compile(r"\s*(?:\|\s|\[?\d)")
-_CODE = re.compile(r"\b(?:await|return|def|class|import|from|function|const|let|var|type|new)\s+(?:\w+\s*=\s*)?$|\w\.$")
+_TABLE = re.compile(r"\s*(?:\|\s|\[?\d|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\b)")
+_CODE = re.compile(
+    r"\b(?:await|return|def|class|import|from|function|const|let|var|type|new)\s+(?:\w+\s*=\s*)?$|\w\.$"
+    r"|^\s*<(?:div|span|p|a|li|ul|td|form|input|button|label|select|option|section|table|code|pre)\b|^(?i:usage):"
+)
+"""Text before a name that is a word of code, of a page, or of a command's help."""
+
+_DIFF = re.compile(r"[+-]\s*")
+_SIGNATURE = re.compile(r"\([^()\n]*\)\s*(?:[:{]|=>|->)")
+_IN_SENTENCE = re.compile(r"(?:\([^()\n]*\)|[^<>\n]{0,40}>)[ \t]+[a-z]+[ \t]+[a-z]+\b(?![=:(])")
+"""What follows a name in code that defines it, and in a sentence about a call."""
+
 _ASSIGNED = re.compile(r"(?:^|\s)[A-Za-z_]\w*\s*=\s*$")
 _IN_JSON = re.compile(r'[:\[{,]\s*"\Z')
-_NAMESPACE = re.compile(r"\b(?:functions|tools?|default_api)[.:/]$")
+_NAMESPACE = re.compile(r"\b(?:functions|tools?|default_api)(?:[./]|::?)$")
 _FOLLOWS = re.compile(r"\s*[({\[<:=|>@→«⟦]|\s*\n|\s*->|[ \t]+\w+\s*[=:]\s*[^\s=]")
 _OF_TOOLS = frozenset({"description", "properties", "$schema"})
 """Members of a tool's description, which calls do not have."""
@@ -212,13 +229,18 @@ def _suspect(name: str, kind: Kind, text: str, begin: int, dialect: str = "") ->
 
 
 def without_code(text: str) -> str:
-    """Replaces code and quotations in a text by blanks, except for JSON in a fence that is the whole text."""
+    """Replaces code and quotations in a text by blanks.
+
+    JSON in a fence that is the whole text, and a fence of tool calls at the end of the text, are not code.
+    """
     parts: list[str] = []
     at, fence = 0, ""
     marks = list(_FENCE.finditer(text))
     alone = len(marks) == 2 and not text[: marks[0].start()].strip() and not text[marks[1].end() :].strip()
     if alone and text[marks[0].end() :].lstrip()[:1] in ("{", "["):
         return _blank(text, marks[0].span(), marks[1].span())
+    if len(marks) >= 2 and _TOOL_FENCE.fullmatch(marks[-2].group()) and not text[marks[-1].end() :].strip():
+        del marks[-2:]
     for mark in marks:
         if not fence:
             parts.append(text[at : mark.start()])
@@ -245,9 +267,10 @@ def _candidates(text: str, tools: Tools) -> Iterator[tuple[int, int, str]]:
     """Yields start, end and tool name of each possible call."""
     matches = deque(_names(tuple(tools.schemas)).finditer(text), MOST_PLACES)
     places = [(*found, match.group()) for match in matches if (found := _call_at(text, match, tools))]
-    for match in _WRAPPED.finditer(text):  # an envelope with a tool that is not offered, or cut off before the name
+    for match in _WRAPPED.finditer(text):  # an envelope with a tool that is not offered, or with other arguments
         named = _NAME_MEMBER.search(text, match.end(), match.end() + 4 * NEAR)
-        if named and _ARGUMENTS_MEMBER.search(text, match.end(), match.end() + 8 * NEAR) and named[1] not in tools.schemas:
+        known = named and any(first <= named.start() < end for first, end, _ in places)
+        if named and not known and _ARGUMENTS_MEMBER.search(text, match.end(), match.end() + 8 * NEAR):
             places.append((match.start(), named.end(), named[1]))
     yield from sorted(places)
 
@@ -268,12 +291,15 @@ def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] |
     before = _NAMESPACE.sub("", text[line : match.start()])
     if _TABLE.match(before) or _CODE.search(before) or (text[at : at + 1] == "(" and _ASSIGNED.search(before)):
         return None
+    if _SIGNATURE.match(text, at) or _IN_SENTENCE.match(text, at) or (_DIFF.fullmatch(before) and text[at : at + 1] == "("):
+        return None
     stands = _is_markup(before) and (bool(before.strip()) or _FOLLOWS.match(text, at) is not None)
     if not stands and before.rstrip(" ")[-1:] not in _TIGHT:
         return None
     weak = bool(_LIST.match(before)) and not _LABEL.search(before)
     evidence = _arguments_of(text, match, tools, weak=weak)
-    if evidence is None or not (stands or _is_rest(text[evidence:])):
+    bare = not before.strip() and re.compile(r":[ \t]*\n").match(text, at)  # as in YAML
+    if evidence is None or not ((stands and not bare) or _is_rest(text[evidence:])):
         return None
     begin = line
     if not stands:
@@ -308,7 +334,7 @@ def _is_rest(rest: str) -> bool:
 def _is_bare_markup(line: str) -> bool:
     line = line.strip()
     return (
-        bool(line) and len(line) <= NEAR and line[0] in "<[{(|｜【⟦@#«" and not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", line)
+        bool(line) and len(line) <= NEAR and line[0] in _BARE and not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", line)
     )
 
 
@@ -318,7 +344,7 @@ def _arguments_of(text: str, match: re.Match[str], tools: Tools, *, weak: bool) 
     properties = frozenset(tools.properties(name))
     required = frozenset(key for key in properties if key in tools.schemas[name].get("required", ()))
     in_json = _IN_JSON.search(text, max(0, match.start() - NEAR), match.start()) is not None and text[at : at + 1] == '"'
-    if in_json and re.compile(r'"\s*:').match(text, at) and text[: match.start()].rstrip('"').rstrip()[-1:] != "{":
+    if in_json and re.compile(r'"\s*:').match(text, at) and not _is_only_member(text, match.start() - 1):
         return None
     brace = text.find("{", at, at + NEAR)
     if brace >= 0 and not _is_sentence(text[at:brace]):
@@ -347,6 +373,16 @@ def _arguments_of(text: str, match: re.Match[str], tools: Tools, *, weak: bool) 
     return None
 
 
+def _is_only_member(text: str, at: int) -> bool:
+    """Whether the member that begins at `at` is the only one of its object."""
+    before = text[:at].rstrip()
+    if not before.endswith("{"):
+        return False
+    end = _end_of_object(text, len(before) - 1)
+    value = _loaded(text[len(before) - 1 : end]) if end else None
+    return not isinstance(value, dict) or len(value) == 1
+
+
 def _empty_element(text: str, at: int, properties: frozenset[str]) -> int | None:
     """The end of an empty tag or call, of a tool without parameters."""
     if properties:
@@ -359,7 +395,7 @@ def _given(window: str, key: str) -> int:
     """The end of a parameter's name in markup, followed by a value; 0 if it is missing."""
     one = re.escape(key)
     pattern = (
-        rf"[\"'<(=,|>\[:｜{{@$&#~%^]\s*{one}\s*[\"'<>=:|\]｜)}}]"
+        rf"[\"'<(=,|>\[:｜{{@$&#~%^]\s*{one}\s*(?![\"']\s*[\],])[\"'<>=:|\]｜)}}]"
         rf"|^[^\S\n]*{one}[^\S\n]*(?:[:=]|->|→|<-|\|)[^\S\n]*\S|[ ,(]{one}=[^=\s]"
     )
     match = re.search(pattern, window, re.MULTILINE | re.IGNORECASE)
@@ -376,14 +412,24 @@ def _object_at(text: str, at: int) -> tuple[frozenset[str], int | None]:
     """The names of an object's members, and its end; None if it is incomplete or not JSON."""
     end = _end_of_object(text, at)
     part = text[at : end or len(text)]
-    try:
-        value = json_text.loads(part.encode()) if end else None
-    except (ValueError, UnicodeEncodeError):
-        value = None
+    value = _loaded(part) if end else None
     if isinstance(value, dict):
-        inner = [value[key] for key in ("arguments", "parameters", "input", "args", "params") if isinstance(value.get(key), dict)]
+        inner = [found for key in value if isinstance(found := _unpacked(value[key]), dict)]
         return frozenset(value) | frozenset().union(*inner), end
     return frozenset(re.findall(r"[\"']?(\w[\w-]*)[\"']?\s*[:=]", part[:2048])), end
+
+
+def _loaded(text: str) -> object:
+    """The value of a JSON text; None if it is not JSON."""
+    try:
+        return json_text.loads(text.encode())
+    except (ValueError, UnicodeEncodeError):
+        return None
+
+
+def _unpacked(value: object) -> object:
+    """An object that is written as a JSON string."""
+    return _loaded(value) if isinstance(value, str) and value.startswith("{") else value
 
 
 def _end_of_object(text: str, at: int) -> int | None:

@@ -25,7 +25,7 @@ from ..dialects.engine.emitter import ContentSpan, Op, ReasoningSpan
 from ..dialects.engine.markup_parser import MarkupParser
 from ..dialects.engine.opener_index import opener_index
 from ..dialects.own import OwnDialect, engine_dialect
-from ..pipeline.suspects import without_code
+from ..pipeline.suspects import RARE_BRACKETS, without_code
 from .harmless import texts as harmless_texts
 
 NEAR = 160
@@ -34,17 +34,22 @@ NEAR = 160
 type Kind = Literal["json", "envelope", "attributes", "parameters", "lines"]
 KINDS: tuple[Kind, ...] = ("json", "attributes", "parameters", "lines", "envelope")
 
-_OPEN = "<[{(⟦【«@#$%"
-_TAG = (
-    r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n]{1,60}\]|⟦[^⟦⟧\n]{1,60}⟧|\{\{[^{}\n]{1,60}\}\}|【[^【】\n]{1,60}】"
-    r"|«[^«»\n]{1,60}»|@@[^@\n]{1,60}@@)"
-)
+_PAIRS = (("<", ">"), ("[", "]"), *RARE_BRACKETS)
+_OPENING = "".join(pair[0] for pair in _PAIRS) + "{@"
+_OPEN = _OPENING + "(#$%"
+_OPENING_SET, _CLOSING_SET = re.escape(_OPENING), re.escape("".join(pair[1] for pair in _PAIRS) + "}")
+_INSIDE = rf"[^{re.escape(''.join(map(''.join, _PAIRS)))}{{}}\n]"
+_TAG = "|".join(rf"{re.escape(a)}[^{re.escape(a + z)}\n]{{1,60}}{re.escape(z)}" for a, z in _PAIRS)
+_TAG = rf"(?:{_TAG}|\{{\{{[^{{}}\n]{{1,60}}\}}\}}|@@[^@\n]{{1,60}}@@)"
 _TAGS = re.compile(_TAG)
 _ATTRIBUTES = re.compile(r"""(?:\s+[\w.:-]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))+""", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""([\w.:-]+)\s*=\s*["']""")
 _SEPARATORS = (": ", ":", " = ", "=", " -> ", " => ", " := ", " | ")
 _COMMON = ("**", "--", "__", "##", "//", "| ", '("', "('")
 """Signs that precede words in ordinary text."""
+
+_ID, _ANY, _NUMBER = r"[\w-]*", r"[^<>{}\"\n]*", r"(?P<id>[\w-]+)"
+"""Patterns for an id, for a part of a tag, and for an id that the end tag repeats."""
 
 _VARIES = re.compile(r"[0-9a-fA-F]{6,}|\d+")
 
@@ -63,13 +68,14 @@ class NothingLearnt(ValueError):
 
 @mutable
 class _Call:
-    """A call in a text: the spans of its name and its arguments."""
+    """A call in a text: the spans of its name and its arguments, and what they contain."""
 
     sample: int
     name: str
     at: tuple[int, int]
     body: tuple[int, int]
     keys: frozenset[str] = frozenset()
+    given: dict[str, Any] | None = None  # the arguments, if they are JSON
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -92,22 +98,29 @@ def learn(samples: Sequence[Sample], name: str = "learnt") -> dict[str, Any]:
 
 def played(dialect: OwnDialect, text: str, tools: Tools) -> tuple[list[tuple[str, Any]], str]:
     """Returns the calls that a dialect finds in a text, and the remaining text."""
+    calls, remains = _read(_ops(dialect, text, tools), text)
+    return calls, "".join(remains)
+
+
+def _ops(dialect: OwnDialect, text: str, tools: Tools) -> list[Op]:
     reader = MarkupParser(opener_index((engine_dialect(dialect),)), tools, 0, lambda: "call", lambda _: None, whole=True)
-    ops = [*reader.feed(text), *reader.close()]
-    return _read(ops, text)
+    return [*reader.feed(text), *reader.close()]
 
 
-def _read(ops: Iterable[Op], text: str) -> tuple[list[tuple[str, Any]], str]:
+def _read(ops: Iterable[Op], text: str) -> tuple[list[tuple[str, Any]], list[str]]:
+    """Returns the calls, and the texts before, between and after the parts that were dropped as markup."""
     calls: list[tuple[str, list[str]]] = []
-    remains, at = [], 0
+    remains, at = [""], 0
     for op in ops:
         match op:
             case int():
                 if op > 0:
-                    remains.append(text[at : at + op])
+                    remains[-1] += text[at : at + op]
+                else:
+                    remains.append("")
                 at += abs(op)
             case ReasoningSpan() | ContentSpan():
-                remains.append(text[at : at + op.size])
+                remains[-1] += text[at : at + op.size]
                 at += op.size
             case ToolCallStart():
                 calls.append((op.name, []))
@@ -115,7 +128,7 @@ def _read(ops: Iterable[Op], text: str) -> tuple[list[tuple[str, Any]], str]:
                 pass
             case _ if calls and hasattr(op, "arguments"):
                 calls[-1][1].append(op.arguments)
-    return [(name, _loaded("".join(pieces))) for name, pieces in calls], "".join(remains)
+    return [(name, _loaded("".join(pieces))) for name, pieces in calls], remains
 
 
 def _loaded(text: str) -> Any:
@@ -134,26 +147,33 @@ def _problem(fields: dict[str, Any], calls: Sequence[_Call], samples: Sequence[S
         (dialect,) = dialects("learnt", "", [fields])
     except SettingsError as error:
         return str(error)
+    leftovers = []
     for number, sample in enumerate(samples):
-        found, remains = played(dialect, sample.text, sample.tools)
-        wanted = [(call.name, call.keys) for call in calls if call.sample == number]
-        if [(name, frozenset(given or ())) for name, given in found] != wanted:
+        found, remains = _read(_ops(dialect, sample.text, sample.tools), sample.text)
+        wanted = [call for call in calls if call.sample == number]
+        if [(name, frozenset(given or ())) for name, given in found] != [(call.name, call.keys) for call in wanted]:
             return f"the markup is not the same in all texts: {begin[0]!r} begins it in some"
-        if _leaves_markup(sample.text, remains):
+        if any(call.given not in (None, given) for call, (_, given) in zip(wanted, found, strict=True)):
+            return f"the arguments would not be those in the texts: {begin[0]!r} is not all that begins them"
+        if fields["arguments"] == "lines" and any("\n" in str(value) for _, given in found for value in given.values()):
+            return f"the end of the calls is not clear: {begin[0]!r} begins them"
+        if _leaves_markup(remains):
             return f"some of the markup would stay in the text: {begin[0]!r} is not all that begins it"
+        leftovers.append([text.strip().partition("\n")[0].rstrip() for text in remains[1:] if text.strip()])
         for text in harmless_texts(sample.tools):
             if played(dialect, text, sample.tools)[0]:
                 return f"it would make a call of a harmless text: {begin[0]!r} is too common"
+    if len(samples) > 1 and all(leftovers) and len({line for lines in leftovers for line in lines}) == 1:
+        return f"the same text follows all calls, and would stay: {leftovers[0][0]!r}"
     return None
 
 
-def _leaves_markup(text: str, remains: str) -> bool:
-    """Whether tags or signs remain in the text at the place of a call."""
-    size = len(_common_prefix([text, remains]))
-    before, after = remains[:size].rstrip(), remains[size:].strip()
-    line = before.rsplit("\n", 1)[-1].strip()
+def _leaves_markup(remains: Sequence[str]) -> bool:
+    """Whether tags or signs remain before or after the dropped parts."""
     bare = rf"(?:{_TAG}|[^\w\s]{{2,}}|[\[{{,])"
-    return bool(re.search(rf"(?:^|\s){bare}$|{_TAG}$", line) or re.match(bare, after))
+    lines = [text.rstrip().rsplit("\n", 1)[-1].strip() for text in remains[:-1]]
+    before = re.compile(rf"(?:^|\s){bare}$|{_TAG}$")
+    return any(before.search(line) for line in lines) or any(re.match(bare, text.lstrip()) for text in remains[1:])
 
 
 def _is_marked(begin: str, separators: Sequence[str]) -> bool:
@@ -212,7 +232,7 @@ def _json(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
     given, end = _object(text, at)
     if given is None or not _fits(tools, match.group(), given):
         return None
-    return _Call(0, match.group(), match.span(), (at, end), frozenset(given))
+    return _Call(0, match.group(), match.span(), (at, end), frozenset(given), given)
 
 
 def _envelope(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
@@ -226,14 +246,22 @@ def _envelope(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
         if given is None or end <= match.end():
             continue
         called = next((key for key, inner in given.items() if inner == name), None)
-        arguments = next((key for key, inner in given.items() if isinstance(inner, dict) and _fits(tools, name, inner)), None)
-        flat = frozenset(given) & tools.properties(name).keys()
+        objects = {key: found for key, inner in given.items() if (found := _as_object(inner)) is not None}
+        arguments = next((key for key, inner in objects.items() if _fits(tools, name, inner)), None)
+        flat = {key: inner for key, inner in given.items() if key in tools.properties(name)}
         if called and (arguments or _fits(tools, name, flat)):
-            keys = frozenset(given[arguments]) if arguments else flat
-            ids = [key for key, inner in given.items() if isinstance(inner, str) and key not in (called, *flat)]
-            return _Call(0, name, (at, at), (at, end), keys, {"name": called, "arguments": arguments, "ids": ids})
+            found = objects[arguments] if arguments else flat
+            ids = [key for key, inner in given.items() if isinstance(inner, str) and key not in (called, arguments, *flat)]
+            extra = {"name": called, "arguments": arguments, "ids": ids}
+            return _Call(0, name, (at, at), (at, end), frozenset(found), found, extra)
         return None
     return None
+
+
+def _as_object(inner: Any) -> dict[str, Any] | None:
+    """An object, or one in a string."""
+    inner = _loaded(inner) if isinstance(inner, str) and inner.lstrip().startswith("{") else inner
+    return inner if isinstance(inner, dict) else None
 
 
 def _attributes(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
@@ -250,16 +278,17 @@ def _parameters(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
     keys = "|".join(re.escape(key) for key in sorted(tools.properties(match.group()), key=len, reverse=True))
     if not keys:
         return None
-    inside = r"[^<>\[\]{}⟦⟧【】«»\n]"
-    within = re.compile(rf"([<\[{{⟦【«@]{inside}{{0,40}}?(?<!\w))({keys})(?!\w)({inside}{{0,20}}?[>\]}}⟧】»]+)")
+    opens = rf"([{_OPENING_SET}]{_INSIDE}{{0,40}}?(?<!\w))({keys})(?!\w)"
+    within = re.compile(rf"{opens}({_INSIDE}{{0,20}}?[{_CLOSING_SET}]+)")
+    quoted = re.compile(rf"{opens}(\"\s+[\w:-]+=\")(?=(?:[^\"\\]|\\.)*+\"\s?/>)")
     between = re.compile(rf"({_TAG}\s?)({keys})(\s?{_TAG}(?:\s?{_TAG})?)")
     following = _named(tools).search(text, match.end())
-    while following and not _parameters_begin(text, following, within, between):
+    while following and not _parameters_begin(text, following, within, quoted, between):
         following = _named(tools).search(text, following.end())
     until = following.start() if following else len(text)
-    for style in (between, within):
+    for style in (between, quoted, within):
         tags = [found for found in style.finditer(text, match.end(), until) if not found[2].startswith("/")]
-        if style is within:
+        if style is not between:
             tags = [found for found in tags if "/" not in found[1][:2]]
         if not tags or tags[0].start() > match.end() + NEAR:
             continue
@@ -269,7 +298,7 @@ def _parameters(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
         if len(set(given)) == len(given) and _fits(tools, match.group(), given):
             extra = {"tags": [found.span() for found in tags], "begin": first[1].strip(), "separator": first[3]}
             extra |= {"until": until, "keys": given}
-            return _Call(0, match.group(), match.span(), (first.start(), tags[-1].end()), frozenset(given), extra)
+            return _Call(0, match.group(), match.span(), (first.start(), tags[-1].end()), frozenset(given), None, extra)
     return None
 
 
@@ -300,7 +329,7 @@ def _lines(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
         return None
     ((prefix, separator),) = forms
     first = end + 1
-    return _Call(0, name, match.span(), (first, last), frozenset(given), {"prefix": prefix, "separator": separator})
+    return _Call(0, name, match.span(), (first, last), frozenset(given), None, {"prefix": prefix, "separator": separator})
 
 
 # what stands around them
@@ -328,6 +357,8 @@ def _tables(kind: Kind, calls: Sequence[_Call], samples: Sequence[Sample], name:
     begin, pattern = _begin(fronts)
     end = _end(tails, calls)
     separators, varying = _separators(mids)
+    if numbered := _numbered_end(fronts, tails, calls, pattern):
+        pattern, end = numbered
     wrapper = _wrapper(firsts, lasts, begin, end)
     if not wrapper:
         begin, end, wrapper = _unwrapped(begin, end)
@@ -402,12 +433,12 @@ def _begin(fronts: Sequence[str]) -> tuple[str, str]:
     cut = next((n for n, sign in enumerate(suffix) if sign in _OPEN), None)
     if cut is not None and re.fullmatch(rf"(?:\s*{_TAG})+\s*", suffix[cut:]):
         return _constant(suffix[cut:])
-    heads = [line[max(line.rfind(sign) for sign in "<[{⟦【«@") :] for line in lines]
+    heads = [line[max(line.rfind(sign) for sign in _OPENING) :] for line in lines]
     prefix = _common_prefix(heads)
     rest = [head[len(prefix) :] for head in heads]
     last = _common_suffix(rest)
     if prefix[:1] and prefix[:1] in _OPEN and len(prefix) > 1:
-        return prefix, rf"[^<>{{}}\"\n]*{re.escape(last)}" if last else r"[\w.:/-]*?"
+        return prefix, f"{_ANY}{re.escape(last)}" if last else r"[\w.:/-]*?"
     return _constant(suffix[cut:]) if cut is not None else (suffix, "")
 
 
@@ -421,7 +452,7 @@ def _constant(begin: str) -> tuple[str, str]:
     number = _VARIES.search(begin)
     if not number or not begin[: number.start()].strip():
         return begin, ""
-    return begin[: number.start()], rf"[\w-]*{re.escape(begin[number.end() :])}"
+    return begin[: number.start()], f"{_ID}{re.escape(begin[number.end() :])}"
 
 
 def _markup_before(front: str) -> str:
@@ -433,14 +464,42 @@ def _markup_before(front: str) -> str:
 
 
 def _end(tails: Sequence[str], calls: Sequence[_Call]) -> str:
-    """Returns what follows all arguments: tags, or signs that are not words."""
-    named = [_with_name(tail, call.name) for tail, call in zip(tails, calls, strict=True)]
-    prefix = _common_prefix([tail.lstrip() for tail in named])
-    if any(tail.lstrip() != prefix for tail in named):  # without half of a tag
-        prefix = re.sub(r"[<\[{⟦【«][^<>\[\]{}⟦⟧【】«»]*$", "", prefix)
-    signs = r"[)\]}>/;|]+|[^\w\s]{2,}\w{0,20}[^\w\s]{0,4}|<\|[^|\n]+\|>|END(?:_\w+)?|###\s?END"
+    """Returns what follows all arguments: tags, signs, upper-case words, or a line that is the same in several texts."""
+    named = [_with_name(tail, call.name).lstrip() for tail, call in zip(tails, calls, strict=True)]
+    prefix = _common_prefix(named)
+    rest = [tail[len(prefix) :] for tail in named]
+    if any(rest):  # without half of a tag, or of a word
+        prefix = re.sub(rf"[{_OPENING_SET}]{_INSIDE}*$", "", prefix)
+        prefix = re.sub(r"\w+$", "", prefix) if any(text[:1].isalnum() for text in rest) else prefix
+    signs = r"[)\]}>/;|]+|[^\w\s]{2,}\w{0,20}[^\w\s]{0,4}|<\|[^|\n]+\|>|[A-Z][A-Z_]+(?!\w)"
     found = re.match(rf"(?:\s*(?:{_TAG}|{signs}))+", prefix)
-    return found.group().strip() if found else ""
+    end = found.group().strip() if found else ""
+    lines = {tail.partition("\n")[0].rstrip() for tail in named}
+    line = min(lines)
+    is_line = len(lines) == 1 and calls[0].sample != calls[-1].sample and _is_end_line(line)
+    return line if is_line and len(line) > len(end) else end
+
+
+def _is_end_line(line: str) -> bool:
+    """Whether a line may be an end tag: an upper-case word, or a few words with a sign before them."""
+    return len(line) <= 60 and (line.isupper() or re.fullmatch(r"[^\w\s]+ ?[\w-]+(?: [\w-]+)?\W*", line) is not None)
+
+
+def _numbered_end(
+    fronts: Sequence[str], tails: Sequence[str], calls: Sequence[_Call], pattern: str
+) -> tuple[str, str] | None:
+    """Returns a pattern that binds the id in the begin tags, and the end tag with `{id}`, if all end tags repeat that id."""
+    if not pattern.startswith((_ID, _ANY)):
+        return None
+    filled = []
+    for front, tail in zip(fronts, tails, strict=True):
+        tag, numbers = _TAGS.match(tail.lstrip()), _VARIES.findall(_markup_before(front))
+        if not tag or not numbers:
+            return None
+        one = rf"(?<![0-9A-Za-z]){numbers[-1]}(?![0-9A-Za-z])"
+        filled.append(re.sub(one, "{id}", tag.group()) + tail.lstrip()[tag.end() :])
+    end = _end(filled, calls)
+    return (_NUMBER + pattern.removeprefix(_ID).removeprefix(_ANY), end) if "{id}" in end else None
 
 
 def _with_name(tail: str, name: str) -> str:
@@ -502,10 +561,12 @@ def _close_parameters(calls: Sequence[_Call], samples: Sequence[Sample]) -> bool
         for number, (_, at) in enumerate(tags[:-1]):
             key = call.extra["keys"][number]
             ends.append(re.sub(rf"(?<=/){re.escape(key)}(?!\w)", "{key}", text[at : tags[number + 1][0]].rstrip()))
-    word = re.sub(r"\W", "", re.split(r"[ =:]", begin.strip("<[{⟦【«|"), maxsplit=1)[0])
-    candidates = [f"</{word}>", f"[/{word}]", f"<|/{word}|>", f"⟦/{word}⟧", "</value>", "</arg_value>"] if word else []
-    candidates += ["</{key}>", "[/{key}]", "{{/{key}}}", "⟦/{key}⟧"]
-    if ends and (suffix := _common_suffix(ends)):
+    word = re.sub(r"\W", "", re.split(r"[ =:]", begin.strip(f"{_OPENING}|"), maxsplit=1)[0])
+    candidates = [f"{a}/{word}{z}" for a, z in _PAIRS] + [f"<|/{word}|>", "</value>", "</arg_value>"] if word else []
+    candidates += [f"{a}/{{key}}{z}" for a, z in (*_PAIRS, ("{{", "}}"))]
+    if separator.endswith('"'):
+        candidates = ['"/>', '" />']
+    elif ends and (suffix := _common_suffix(ends)):
         at = next((n for n, sign in enumerate(suffix) if sign in _OPEN), None)
         candidates = [suffix[at:]] if at is not None else ["\n"] if suffix.endswith("\n") else []
     for end in candidates:

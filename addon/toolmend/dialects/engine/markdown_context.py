@@ -131,6 +131,11 @@ class MarkdownContext:
         return self.line_start and self._end in (" ", "\t") and (self._line is None or _columns(self._line) >= INDENTED)
 
     @property
+    def in_quotation(self) -> bool:
+        """Whether only the signs of a quotation or list, among them a `>`, precede this in its line."""
+        return self._line is not None and ">" in self._line
+
+    @property
     def glued(self) -> bool:
         """Whether the last character is neither blank nor markup."""
         return bool(self._end) and not self._end.isspace()

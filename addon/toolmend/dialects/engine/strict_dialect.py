@@ -82,7 +82,9 @@ class StrictDialect:
         scanner = parser.scanner
         begin = scanner.place
         first, end = parser.refused
-        if first < begin < end or parser.place.indented or parser.aside[0] or (self.place == "message" and parser.native_calls):
+        if first < begin < end or parser.place.indented or parser.place.in_quotation or parser.aside[0]:
+            return False
+        if self.place == "message" and parser.native_calls:
             return False
         if (around := self.around or self.dialect.wrappers) and parser.place.after(around):
             return False
