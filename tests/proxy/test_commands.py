@@ -77,7 +77,7 @@ def test_flows(console: Console, root: Path) -> None:
 def test_promote(console: Console, recorded: Path, home: Path, case: str) -> None:
     said = console("promote", "last", case)
     folder = home / case if "/" in case else home / entry(recorded).provider / case
-    assert said.startswith(f"{folder}: rules at work: kimi_k2")
+    assert said.startswith(f"{folder}: rules applied: kimi_k2")
     again = replay.load(folder)
     assert replay.replay(again) == (again.client, again.meta["rules"])
     with pytest.raises(exceptions.CommandError, match="exists"):

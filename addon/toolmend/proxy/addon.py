@@ -306,7 +306,7 @@ class Toolmend:
             if request is not None:
                 self.lifecycle.prepare(exchange, request)
             _flush_on_disconnect(exchange, flow)
-            self.lifecycle.ask(exchange, lambda settings: exchange.exchange_record(flow, None, body, settings))
+            self.lifecycle.start_recording(exchange, lambda settings: exchange.exchange_record(flow, None, body, settings))
 
     def _begin(self, exchange: LlmExchange, flow: http.HTTPFlow, response: http.Response) -> None:
         """Begins the response of an exchange, whose headers are in. Nothing is changed yet."""

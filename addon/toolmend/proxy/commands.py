@@ -72,7 +72,7 @@ class Commands:
             put(promotion, folder)
         except (RecordingError, OSError, ValueError) as error:
             raise exceptions.CommandError(str(error)) from None
-        return f"{folder}: rules at work: {', '.join(promotion.rules) or 'none'}"
+        return f"{folder}: rules applied: {', '.join(promotion.rules) or 'none'}"
 
     @command.command("toolmend.stats")  # type: ignore[untyped-decorator]
     def stats(self) -> Data:

@@ -48,7 +48,7 @@ GENERIC_TYPES = (
     "", "text/plain", "text/json", "application/octet-stream", "binary/octet-stream",
     *NDJSON, "application/jsonl", "application/stream+json", "application/event-stream",
 )  # fmt: skip
-"""Content types of servers that do not know what they send; SDKs that asked for a stream read such a response all the same."""
+"""Content types of servers that mislabel streams; SDKs that requested a stream parse such a response anyway."""
 
 EARLY_END = "the answer ended early"
 """How the error of a flow begins if it is not known which side ended it."""

@@ -1,12 +1,12 @@
-"""Begins and ends what belongs to an exchange: pipeline, recording, meter and observers.
+"""Creates and ends the parts of an exchange: pipeline, recording, meter and observers.
 
-    lifecycle.ask(exchange, make_record)         the request has been sent: sets exchange.recording
-    lifecycle.begin(exchange, make_record, …)    the response begins: sets .pipeline, .recording, .meter, .watcher as needed
-    stream_for(exchange, undo)                   the stream callable of a response that streams
-    lifecycle.end(exchange, flow, "complete")    ends all of them, and logs
+    lifecycle.start_recording(exchange, make_record)   the request has been sent: sets exchange.recording
+    lifecycle.begin(exchange, make_record, …)          the response begins: sets .pipeline, .recording, .meter, .watcher as needed
+    stream_for(exchange, undo)                         the stream callable of a response that streams
+    lifecycle.end(exchange, flow, "complete")          ends all of them, and logs
 
 1. Nothing here uses an HTTP response, so WebSocket exchanges use it, too.
-2. Nothing here costs a byte of the exchange: a part that fails is missing, and is logged at the end.
+2. An error here never changes the bytes of the exchange: the failed part is missing, and the error is logged at the end.
 """
 
 import logging
@@ -115,7 +115,7 @@ class ExchangeLifecycle:
             exchange.pipeline = self._pipeline(exchange, request, settings_used)
             exchange.request = {name: value for name, value in request.items() if name not in CONVERSATION}
 
-    def ask(self, exchange: LlmExchange, make_record: MakeRecord) -> None:
+    def start_recording(self, exchange: LlmExchange, make_record: MakeRecord) -> None:
         """Starts the recording when the request has been sent, so that an unanswered request is recorded, too."""
         with _isolated(exchange, _SET_UP):
             self._record(exchange, make_record(recorded(self._settings_of(exchange), exchange.upstream)))

@@ -32,8 +32,8 @@ from .patches.end_of_stream import is_body_chunk, is_upstream_reset
 type Callback = Callable[[bytes], bytes | Iterable[bytes]]
 
 FAST = 32 * 1024
-"""Bytes of a read from which its chunks are no longer mended one by one: a model takes a minute to write that much. Below, a
-chunk that fails or takes too long affects those after it, and none before."""
+"""Size of a read, in bytes, from which its chunks are mended together: a model takes a minute to write that much. In smaller
+reads a chunk that fails or takes too long does not affect earlier chunks."""
 
 _SWELLS = "the stream decompresses to far more than its size: possibly a decompression bomb"
 

@@ -25,7 +25,7 @@ from .tls_rejections import ClientFingerprint, Sign, TlsRejections, stack_of
 logger = logging.getLogger(__name__)
 
 PROBES = "*.toolmend.invalid"
-"""Hosts that do not exist: `toolmend doctor` calls them to find out whether a proxy is at work."""
+"""Hosts that do not exist: `toolmend doctor` requests them to detect whether a proxy is active."""
 
 MAX_LOGGED = 1000
 """Bound of the hosts that are logged once as tunnelled."""

@@ -18,10 +18,10 @@ def test_a_price_of_the_user_comes_first(root: Path, tmp_path: Path, monkeypatch
     monkeypatch.setenv("TOOLMEND_CONFIG", str(file))
     cache = tmp_path / "index.sqlite3"
     for priced in (True, False):
-        prices.own.cache_clear()
+        prices.user_prices.cache_clear()
         index = Index(cache)
         looked_at(root, index)
         assert (0.51 in {row["cost"] for row in index.rows()}) is priced
         index.close()
         file.write_text("")
-    prices.own.cache_clear()
+    prices.user_prices.cache_clear()

@@ -43,7 +43,7 @@ def path() -> None:
       NODE_EXTRA_CA_CERTS=$(toolmend ca path) claude
       openssl x509 -in "$(toolmend ca path)" -noout -fingerprint -enddate
     """
-    click.echo(str(_made(confdir())))
+    click.echo(str(_ensure_certificate(confdir())))
 
 
 @ca.command()
@@ -63,7 +63,7 @@ def install(dry_run: bool, yes: bool) -> None:
     """
     system, certificate = _system(), confdir() / CA
     if not dry_run:
-        _made(confdir())
+        _ensure_certificate(confdir())
     if certificate.exists() and _trusts(system, certificate):
         click.echo(f"this system ({system.store.name}) already trusts {on_one_line(certificate)}", err=True)
         return
@@ -90,13 +90,13 @@ def uninstall(dry_run: bool, yes: bool) -> None:
     if not (system.anchor.exists() if system.anchor else trusted):
         if trusted:
             wrong = f"{on_one_line(certificate)} is trusted, but was not installed by toolmend"
-            raise CliError(wrong, try_=f"look into {_where(system)}")
+            raise CliError(wrong, try_=f"look into {_store_name(system)}")
         click.echo(f"this system ({system.store.name}) does not trust the CA: there is nothing to undo", err=True)
         return
     question = f"Make this system ({system.store.name}) no longer trust it?"
     if _run(system.uninstall(certificate), question, "uninstall", dry_run=dry_run, yes=yes):
         if certificate.exists() and _trusts(system, certificate):
-            raise CliError("the commands ran, but the CA is still trusted", try_=f"look into {_where(system)}")
+            raise CliError("the commands ran, but the CA is still trusted", try_=f"look into {_store_name(system)}")
         click.echo("the CA is no longer trusted", err=True)
 
 
@@ -117,7 +117,7 @@ def _run(commands: list[list[str]], question: str, verb: str, *, dry_run: bool, 
     return True
 
 
-def _made(folder: Path) -> Path:
+def _ensure_certificate(folder: Path) -> Path:
     """Returns the certificate; creates the CA like mitmproxy does if there is none."""
     certificate = folder / CA
     if not certificate.exists() and (folder / KEY).exists():
@@ -153,5 +153,5 @@ def _trusts(system: System, certificate: Path) -> bool:
         raise CliError(f"the trust store cannot be read: {error}", try_="toolmend doctor") from None
 
 
-def _where(system: System) -> str:
+def _store_name(system: System) -> str:
     return str(system.anchor.parent) if system.anchor else system.store.name

@@ -70,9 +70,9 @@ def demo(keep_running: bool, flows: Path | None) -> None:
 
 def _run(console: Console, upstream: Upstream, proxy: Mitmdump, upstream_ca: Path) -> None:
     console.print(f"Upstream at {upstream.url}, mitmdump at {proxy.url}.", soft_wrap=True)
-    before = _ask(upstream.url, upstream_ca, None)
+    before = _read_answer(upstream.url, upstream_ca, None)
     try:
-        after = _ask(upstream.url, proxy.ca, proxy.url)
+        after = _read_answer(upstream.url, proxy.ca, proxy.url)
     except CliError:
         _show_log(proxy)
         raise
@@ -93,7 +93,7 @@ def _leak() -> Script:
     return Script(tuple((PACE, event) for event in events(LEAK)))
 
 
-def _ask(url: str, ca: Path, proxy: str | None) -> SampleAnswer:
+def _read_answer(url: str, ca: Path, proxy: str | None) -> SampleAnswer:
     """Returns what the openai SDK reads. Raises CliError if it cannot read the stream."""
     try:
         import openai  # noqa: PLC0415  takes half a second, and is an optional extra

@@ -72,10 +72,10 @@ def envoy_config(
     """
     settings = _settings(file)
     plan = Plan(
-        workers=tuple(_at("--worker", text) for text in workers),
+        workers=tuple(_host_and_port("--worker", text) for text in workers),
         listeners=tuple(_listener(text) for text in listens),
         targets=tuple(dict.fromkeys(route.to for route in settings.routes)),
-        admin=_at("--admin", admin),
+        admin=_host_and_port("--admin", admin),
         fail_open=fail_open,
         ca=ca or str(system_file() or SYSTEM[0]),
         tls=tls,
@@ -104,7 +104,7 @@ def _settings(file: str) -> Settings:
         raise settings_error(error, file) from None
 
 
-def _at(option: str, text: str) -> tuple[str, int]:
+def _host_and_port(option: str, text: str) -> tuple[str, int]:
     """Returns host and port."""
     found = _AT.fullmatch(text)
     if not found or int(found[2]) not in range(1, 65536):
@@ -114,7 +114,7 @@ def _at(option: str, text: str) -> tuple[str, int]:
 
 def _listener(text: str) -> Listener:
     at, _, target = text.partition("=")
-    host, port = _at("--listen", at)
+    host, port = _host_and_port("--listen", at)
     read = read_url(target)
     if not read or "@" in target or read[1].path.strip("/") or read[1].query:
         wrong = f"--listen {at}=…: not a provider: a scheme and a host are needed, without a path"

@@ -72,7 +72,7 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
     for name in rules:
         words = rule(name, own_names(recording.meta))
         yield ""
-        yield f"{name}{_where([change for change in found if name in change.rules])}"
+        yield f"{name}{_event_ranges([change for change in found if name in change.rules])}"
         yield f"  {words.what}"
         yield f"  Why: {words.why}"
     for change in found[:SHOWN]:
@@ -95,7 +95,7 @@ def _lines(flow: Entry, recording: Recording, client: bytes, rules: Sequence[str
         yield f"try: {shell_line('toolmend', 'verify', flow.place)}"
 
 
-def _where(places: Sequence[Change]) -> str:
+def _event_ranges(places: Sequence[Change]) -> str:
     """Returns the events of the changes."""
     spans = [_span(change) for change in places[:3]]
     more = f" and {len(places) - 3} more places" if len(places) > 3 else ""

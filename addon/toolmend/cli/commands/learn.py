@@ -95,8 +95,8 @@ def learn(
     if files and not requests:
         wrong = "a stream does not contain the tools: add --request FILE.json"
         raise CliError(wrong, try_="toolmend learn --help", code=Exit.USAGE)
-    samples = [_of_file(path, requests[min(number, len(requests) - 1)], api) for number, path in enumerate(files)]
-    samples += [_of_flow(flow) for flow in flows]
+    samples = [_sample_from_file(path, requests[min(number, len(requests) - 1)], api) for number, path in enumerate(files)]
+    samples += [_sample_from_flow(flow) for flow in flows]
     try:
         fields = inferred(samples, name)
         (dialect,) = dialects("learnt", "", [fields])
@@ -113,7 +113,7 @@ def learn(
         _promote(dialect, flows, case)
 
 
-def _of_file(path: Path, request: Path, api: str) -> Sample:
+def _sample_from_file(path: Path, request: Path, api: str) -> Sample:
     try:
         body, asked = path.read_bytes(), json.loads(request.read_bytes())
     except (OSError, ValueError) as error:
@@ -123,7 +123,7 @@ def _of_file(path: Path, request: Path, api: str) -> Sample:
     return _sample(body, asked, api, stream=not body.lstrip().startswith(b"{"))
 
 
-def _of_flow(flow: Entry) -> Sample:
+def _sample_from_flow(flow: Entry) -> Sample:
     try:
         recording = load(flow.folder)
     except RecordingError as error:

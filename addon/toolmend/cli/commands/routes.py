@@ -57,7 +57,7 @@ def routes(file: str, url: str, model: str, check: bool, learnt: bool, forget: b
         click.echo(json.dumps({"format": FORMAT, "routes": len(rows), "ending": ends}) if as_json else summary)
         return
     if url:
-        _print_route(_taken(rows, url, model), url, model, as_json)
+        _print_route(_matching_route(rows, url, model), url, model, as_json)
         return
     if as_json:
         click.echo(json.dumps({"format": FORMAT, "routes": [_fields(route, route.client) for route in rows]}, indent=2))
@@ -93,7 +93,7 @@ def _count(number: int) -> str:
     return f"{number or 'no'} route{'' if number == 1 else 's'}"
 
 
-def _taken(rows: tuple[Route, ...], url: str, model: str) -> tuple[Route, Api] | None:
+def _matching_route(rows: tuple[Route, ...], url: str, model: str) -> tuple[Route, Api] | None:
     read = read_url(url)
     if not read:
         hint = "give all of it, as in https://api.anthropic.com/v1/messages"

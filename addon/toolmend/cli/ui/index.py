@@ -148,7 +148,7 @@ class Index:
 
     # reading
 
-    def _all(self, sql: str, *values: Any) -> list[Row]:
+    def _select(self, sql: str, *values: Any) -> list[Row]:
         cursor = self._db.execute(sql, values)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, values, strict=True)) for values in cursor]
@@ -162,23 +162,23 @@ class Index:
 
     def next_unread(self) -> Row | None:
         """Returns the newest finished recording whose parts have not been read; without a session id, the oldest first."""
-        found = self._all("SELECT * FROM recording WHERE whole = 0 AND live = 0 AND tip != '?' ORDER BY at DESC LIMIT 1")
-        found = found or self._all("SELECT * FROM recording WHERE whole = 0 AND live = 0 ORDER BY at LIMIT 1")
+        found = self._select("SELECT * FROM recording WHERE whole = 0 AND live = 0 AND tip != '?' ORDER BY at DESC LIMIT 1")
+        found = found or self._select("SELECT * FROM recording WHERE whole = 0 AND live = 0 ORDER BY at LIMIT 1")
         return found[0] if found else None
 
     def live(self) -> list[Row]:
-        return self._all("SELECT * FROM recording WHERE live = 1")
+        return self._select("SELECT * FROM recording WHERE live = 1")
 
     def row(self, key: int) -> Row | None:
-        found = self._all("SELECT * FROM recording WHERE id = ?", key)
+        found = self._select("SELECT * FROM recording WHERE id = ?", key)
         return found[0] if found else None
 
     def by_path(self, path: str) -> Row | None:
-        found = self._all("SELECT * FROM recording WHERE path = ?", path)
+        found = self._select("SELECT * FROM recording WHERE path = ?", path)
         return found[0] if found else None
 
     def by_name(self, name: str) -> Row | None:
-        found = self._all("SELECT * FROM recording WHERE name = ? ORDER BY at DESC LIMIT 1", name)
+        found = self._select("SELECT * FROM recording WHERE name = ? ORDER BY at DESC LIMIT 1", name)
         return found[0] if found else None
 
     def rows(self, before: str = "", limit: int = PAGE, **filters: str) -> list[Row]:
@@ -190,7 +190,7 @@ class Index:
             values += [float(at), int(key)]
         clause = f"WHERE {' AND '.join(where)}" if where else ""
         sql = f"SELECT * FROM recording {clause} ORDER BY at DESC, id DESC LIMIT ?"  # noqa: S608  fixed clauses
-        return self._all(sql, *values, max(1, min(limit, PAGE)))
+        return self._select(sql, *values, max(1, min(limit, PAGE)))
 
     def sessions(self, before: str = "", limit: int = PAGE, session: str = "", **filters: str) -> list[Row]:
         """Returns sessions, the latest active first; with filters, those with a matching recording."""
@@ -217,9 +217,9 @@ class Index:
                 max(pinned) AS pinned, group_concat(DISTINCT nullif(agent, '')) AS agents,
                 group_concat(DISTINCT nullif(model, '')) AS models
             FROM recording {clause} GROUP BY session {paths_with} ORDER BY live DESC, latest DESC LIMIT ?"""  # noqa: S608
-        found = self._all(sql, *values, max(1, min(limit, PAGE)))
+        found = self._select(sql, *values, max(1, min(limit, PAGE)))
         for one in found:
-            for title in self._all(_TITLED, one["session"]):
+            for title in self._select(_TITLED, one["session"]):
                 one |= {"title": title["title"], "agent": title["agent"], "model": title["model"]}
             rules = self._db.execute("SELECT DISTINCT rules FROM recording WHERE session = ? AND rules != ''", (one["session"],))
             one["rules"] = list(dict.fromkeys(name for (text,) in rules for name in text.split()))
@@ -227,7 +227,7 @@ class Index:
 
     def of_session(self, session: str) -> list[Row]:
         """Returns all recordings of a session, oldest first."""
-        return self._all("SELECT * FROM recording WHERE session = ? ORDER BY at, id", session)
+        return self._select("SELECT * FROM recording WHERE session = ? ORDER BY at, id", session)
 
     def firsts(self, session: str, since: float = 0.0) -> list[Row]:
         """Returns the parts of a session since a time, each where it first occurs in its lane (main agent or subagent)."""
@@ -236,14 +236,14 @@ class Index:
                 part.kind AS kind, part.role AS role, part.cls AS cls, part.value AS value, part.size AS size
             FROM recording JOIN uses ON uses.recording = recording.id JOIN part ON part.id = uses.part
             WHERE recording.session = ? GROUP BY recording.sub, part.id HAVING asked >= ? ORDER BY asked, place"""
-        return self._all(sql, session, since)
+        return self._select(sql, session, since)
 
     def parts(self, recording: int) -> list[Row]:
         """Returns the parts of a request in order, then the answer."""
         sql = """
             SELECT uses.at AS place, part.id AS part, part.hash AS hash, kind, role, cls, value, size
             FROM uses JOIN part ON part.id = uses.part WHERE recording = ? ORDER BY uses.at"""
-        return self._all(sql, recording)
+        return self._select(sql, recording)
 
     def answer(self, recording: int) -> dict[str, Any] | None:
         """Returns the folded answer, or None."""
@@ -255,14 +255,14 @@ class Index:
         """Returns the recording before this one in the same lane, or None."""
         sql = """SELECT * FROM recording WHERE session = ? AND sub = ? AND (at, id) < (?, ?) AND kind = ?
             ORDER BY at DESC, id DESC LIMIT 20"""
-        found = self._all(sql, row["session"], row["sub"], row["at"], row["id"], row["kind"])
+        found = self._select(sql, row["session"], row["sub"], row["at"], row["id"], row["kind"])
         same = [one for one in found if one["model"] == row["model"] and (one["tools"] > 0) == (row["tools"] > 0)]
         return next(iter(same or found), None)
 
     def after(self, row: Row) -> Row | None:
         """Returns the recording after this one in the same lane, or None."""
         sql = "SELECT * FROM recording WHERE session = ? AND sub = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT 1"
-        found = self._all(sql, row["session"], row["sub"], row["at"], row["id"])
+        found = self._select(sql, row["session"], row["sub"], row["at"], row["id"])
         return found[0] if found else None
 
     def prompts(self) -> list[Row]:
@@ -275,10 +275,10 @@ class Index:
             FROM part JOIN uses ON uses.part = part.id JOIN recording ON recording.id = uses.recording
             WHERE part.cls IN ('system', 'tools') AND part.size > 40 GROUP BY part.id
             ORDER BY part.kind = 'tools', latest DESC LIMIT 400"""
-        return self._all(sql)
+        return self._select(sql)
 
     def part(self, key: int) -> Row | None:
-        found = self._all("SELECT id AS part, kind, role, cls, value, size FROM part WHERE id = ?", key)
+        found = self._select("SELECT id AS part, kind, role, cls, value, size FROM part WHERE id = ?", key)
         return found[0] if found else None
 
     def paths_with(self, key: int, limit: int = 5) -> list[str]:
@@ -298,7 +298,7 @@ class Index:
             FROM part JOIN uses ON uses.part = part.id WHERE part.id IN ({where})
             GROUP BY part.id ORDER BY part.id DESC"""  # noqa: S608  fixed clauses
         hits = []
-        for hit in self._all(sql, *values):
+        for hit in self._select(sql, *values):
             whole = hit.pop("text")
             at = max(0, whole.lower().find(text.lower()))
             row = self.row(hit["recording"])
@@ -334,7 +334,7 @@ def _prepare(db: sqlite3.Connection) -> sqlite3.Connection:
 
 def _version() -> int:
     """Returns a number of 31 bits for the layout and the prices that the index's costs were computed with."""
-    return crc32(f"{LAYOUT} {prices.known()} {prices.own()}".encode()) >> 1 | 1
+    return crc32(f"{LAYOUT} {prices.price_table()} {prices.user_prices()}".encode()) >> 1 | 1
 
 
 def _valid_texts(row: Row) -> Row:

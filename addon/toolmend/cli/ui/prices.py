@@ -26,7 +26,7 @@ def _package() -> Any:
 
 
 @cache
-def own() -> tuple[Price, ...]:
+def user_prices() -> tuple[Price, ...]:
     """Returns the user's tables; none if the settings are wrong, which every other command reports."""
     try:
         return everywhere({}).prices
@@ -34,7 +34,7 @@ def own() -> tuple[Price, ...]:
         return ()
 
 
-def known() -> str:
+def price_table() -> str:
     """Returns the installed price table with its version; empty if there is none."""
     try:
         return f"genai-prices {version('genai-prices')}"
@@ -54,7 +54,7 @@ def cost(model: str, provider: str, host: str, at: datetime, usage: Mapping[str,
     """
     if not model or not usage.get("output_tokens"):
         return None
-    price = next((price for price in own() if price.fits(model, host)), None)
+    price = next((price for price in user_prices() if price.fits(model, host)), None)
     return price.cost(usage) if price else _by_package(model, provider, at, usage)
 
 

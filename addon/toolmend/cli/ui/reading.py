@@ -91,7 +91,7 @@ ANSWER = 1_000_000
 """The position of the answer: after all parts of the request."""
 
 
-class RecordingFiles:
+class FileCache:
     """The files of a recording's folder, each read at most once."""
 
     def __init__(self, folder: Path) -> None:
@@ -128,7 +128,7 @@ class RecordingFiles:
 def row_of(folder: Path) -> Row | None:
     """Returns the row of a recording, or None if it is gone."""
     try:
-        files = RecordingFiles(folder)
+        files = FileCache(folder)
         changed = files.found["meta.json"].stat(follow_symlinks=False).st_mtime
     except (OSError, KeyError):
         return None
@@ -138,7 +138,7 @@ def row_of(folder: Path) -> Row | None:
         return _row(Entry(folder, error=type(error).__name__), NoFiles(), changed)
 
 
-class NoFiles(RecordingFiles):
+class NoFiles(FileCache):
     """The files of a recording that cannot be read: none."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class NoFiles(RecordingFiles):
         self._read: dict[tuple[str, int], bytes] = {}
 
 
-def _row(entry: Entry, files: RecordingFiles, changed: float) -> Row:
+def _row(entry: Entry, files: FileCache, changed: float) -> Row:
     meta, message = files.json("meta.json"), files.json("message.json")
     session = meta.get("session")
     session = {str(name): str(text) for name, text in session.items()} if isinstance(session, dict) else {}
@@ -262,7 +262,7 @@ def _parts_of(row: Row) -> RecordingParts:
 
     columns: Row = {"whole": 1}
     try:
-        files = RecordingFiles(Path(row["path"]))
+        files = FileCache(Path(row["path"]))
         size = files.found["request.json"].stat().st_size if "request.json" in files else 0
         request = json_text.loads(safe_read.read(files.found["request.json"].path)) if 0 < size <= MAX_REQUEST else {}
     except (OSError, ValueError):
@@ -315,7 +315,7 @@ def _object(text: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _folded(files: RecordingFiles, api: str) -> dict[str, Any]:
+def _folded(files: FileCache, api: str) -> dict[str, Any]:
     """Folds the answer from the bytes that the client got."""
     from ...recordings.read.message_json import message_of  # noqa: PLC0415  slow: imports every API's responses
 
@@ -369,7 +369,7 @@ def _title(parts: Iterator[ContextPart]) -> str:
     return ""
 
 
-def _gap(files: RecordingFiles) -> float | None:
+def _gap(files: FileCache) -> float | None:
     try:
         times = [float(found) for found in _MS.findall(files.read("upstream.idx"))]
     except (OSError, ValueError):

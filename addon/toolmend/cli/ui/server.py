@@ -239,7 +239,7 @@ class AuthorizedHandler(BaseHandler):
     async def thread(self, function: Callable[..., Any], *args: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self.own.pool, function, *args)
 
-    def found(self, name: str) -> Row | None:
+    def recording_row(self, name: str) -> Row | None:
         """Returns a recording by id or name, or None."""
         index = self.own.index
         return (index.row(int(name)) if name.isascii() and name.isdigit() and len(name) < 16 else None) or index.by_name(name)
@@ -290,7 +290,7 @@ class DataHandler(AuthorizedHandler):
             "reading": self.own.index.count_unread(),
             "ready": not self.own.watcher.first,
             "read_only": self.own.read_only,
-            "prices": prices.known(),
+            "prices": prices.price_table(),
             "now": time.time(),
             "facets": self.own.facets(),
         }
@@ -304,7 +304,7 @@ class DataHandler(AuthorizedHandler):
 
     async def _recording(self, rest: str) -> Any:
         name, _, resource = rest.partition("/")
-        row = self.found(name)
+        row = self.recording_row(name)
         if row is None:
             return None
         match resource.split("/"):
@@ -318,7 +318,7 @@ class DataHandler(AuthorizedHandler):
                 return {"parts": details.context(self.own.index, row)}
             case ["diff"]:
                 against = self.get_query_argument("against", "prev")
-                other = self.own.index.before(row) if against == "prev" else self.found(against)
+                other = self.own.index.before(row) if against == "prev" else self.recording_row(against)
                 return details.difference(self.own.index, row, other)
             case ["events"]:
                 first, count = (self.get_query_argument(name, "1") for name in ("from", "n"))
@@ -419,7 +419,7 @@ class RecordingActionHandler(ActionBase):
     """Runs an action on a recording."""
 
     async def post(self, name: str, action: str) -> None:
-        row = self.found(name)
+        row = self.recording_row(name)
         if row is None:
             self.refuse(404)
             return

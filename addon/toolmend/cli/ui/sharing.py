@@ -44,11 +44,11 @@ h2 { font-size: 12px; margin: 0; opacity: .7; } header p { opacity: .7; }
 
 def review(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Returns the parts that contain something like a secret, with the findings."""
-    return [{**_brief(row), "what": list(found)} for row in rows if (found := _found(row["value"]))]
+    return [{**_brief(row), "what": list(found)} for row in rows if (found := _secret_kinds(row["value"]))]
 
 
 @lru_cache(4000)
-def _found(value: str) -> tuple[str, ...]:
+def _secret_kinds(value: str) -> tuple[str, ...]:
     from ...recordings.read.secret_scan import scan  # noqa: PLC0415  slow
 
     return tuple(sorted({finding.what for finding in scan({"part.json": value.encode(errors="replace")}, {})}))
@@ -65,7 +65,7 @@ def page(title: str, rows: Sequence[Row], allow: Collection[int], leave: Collect
     without = {cls for name in leave for cls in KINDS.get(name, ())}
     parts = [part for row in rows for part in _shown(row, allow, without)]
     hidden = sum(bool(part.get("left")) for part in parts)
-    title = title if title and not _found(json.dumps(title)) else "A session"
+    title = title if title and not _secret_kinds(json.dumps(title)) else "A session"
     about = f"Recorded by toolmend, shared on {datetime.now(UTC):%Y-%m-%d}"
     about += f"; {hidden} parts are left out, since they look like a secret." if hidden else "."
     html = Environment(autoescape=True).from_string(_PAGE).render(title=title, about=about, parts=parts)
@@ -77,7 +77,7 @@ def _shown(row: Row, allow: Collection[int], without: Collection[str]) -> list[d
         return []
     lane = " of a subagent" if row["sub"] else ""
     value = json.loads(row["value"])
-    if row["part"] not in allow and (found := _found(row["value"])):
+    if row["part"] not in allow and (found := _secret_kinds(row["value"])):
         return [{"cls": row["cls"], "who": f"{row['role']}{lane}", "left": f"left out: {', '.join(found)}"}]
     if row["kind"] == "tools":
         return [{"cls": "tools", "who": "tools", "text": ", ".join(str(tool.get("name")) for tool in value.get("tools", ()))}]

@@ -46,11 +46,11 @@ ACCESS = {
 
 ALERTS = {
     # names in Envoy's /stats → what it means if the value rises (or is 0, where stated)
-    "http.toolmend.ext_proc.failure_mode_allowed": "a stream passed unmended: no worker, or one that failed",
+    "http.toolmend.ext_proc.failure_mode_allowed": "a stream passed unmended: no worker, or the worker failed",
     "http.toolmend.ext_proc.spurious_msgs_received": "a worker sent a message that Envoy does not expect: a bug of toolmend",
-    "http.toolmend.ext_proc.message_timeouts": "a worker did not answer in time: it hangs, or there are too few",
+    "http.toolmend.ext_proc.message_timeouts": "a worker did not answer in time: it hangs, or there are too few workers",
     "http.toolmend.ext_proc.streams_failed": "a worker could not be reached, or ended in the middle of a stream",
-    "http.toolmend.ext_proc.rejected_header_mutations": "Envoy did not change a header: mutation_rules differ from toolmend's",
+    "http.toolmend.ext_proc.rejected_header_mutations": "Envoy rejected a header change: mutation_rules differ from toolmend's",
     "http.toolmend.downstream_rq_idle_timeout": "a silent stream was cut: a worker hung, or a model took too long",
     "cluster.toolmend.upstream_rq_retry_limit_exceeded": "no worker accepted a request, after all retries",
     "cluster.toolmend.membership_healthy": "0: all workers are down",
@@ -189,7 +189,7 @@ def _routes(plan: Plan, name: str) -> list[dict[str, Any]]:
     )
     websocket = {
         "match": {"prefix": "/", "headers": [upgrade]},
-        "route": _to(name),
+        "route": _route_action(name),
         "request_headers_to_remove": INTERNAL,
         # with routes, the worker refuses a WebSocket to their hosts, and the client falls back to HTTP
         **({} if plan.targets else {"typed_per_filter_config": unread}),
@@ -197,7 +197,7 @@ def _routes(plan: Plan, name: str) -> list[dict[str, Any]]:
     led = [
         {
             "match": {"prefix": "/", "headers": [{"name": UPSTREAM_HEADER, "string_match": {"exact": target}}]},
-            "route": _to(target),
+            "route": _route_action(target),
             "request_headers_to_remove": INTERNAL,
         }
         for target in dict.fromkeys(map(origin_name, plan.targets))
@@ -209,11 +209,11 @@ def _routes(plan: Plan, name: str) -> list[dict[str, Any]]:
             "otherwise the key of a route whose target is not listed here would go to this listener's provider",
         ),
     }
-    default = {"match": {"prefix": "/"}, "route": _to(name), "request_headers_to_remove": INTERNAL}
+    default = {"match": {"prefix": "/"}, "route": _route_action(name), "request_headers_to_remove": INTERNAL}
     return [websocket, *led, unknown, default]
 
 
-def _to(name: str) -> dict[str, Any]:
+def _route_action(name: str) -> dict[str, Any]:
     return {
         "cluster": name,
         "host_rewrite_literal": name.partition("://")[2],
