@@ -12,7 +12,7 @@ from toolmend.dialects.engine.markup_parser import MarkupParser
 from toolmend.dialects.engine.opener_index import opener_index
 from toolmend.dialects.engine.strict_dialect import StrictDialect
 from toolmend.dialects.engine.tag import Tag
-from toolmend.dialects.own import Keys, OwnDialect, engine_dialect, head, own_of, with_tool_name
+from toolmend.dialects.own import Keys, OwnDialect, engine_dialect, head, own_of
 
 TOOLS = Tools({"read_file": {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}})
 JSON = OwnDialect("json", Tag(("<|tool_start|>",), ("<|tool_args|>",), ("<|tool_stop|>",)), strict=False)
@@ -67,14 +67,6 @@ def test_strict_conditions(strict: bool) -> None:
     text = CALLS[0][1]
     assert calls(dialect, text)
     assert bool(calls(dialect, text.removesuffix("<|tool_stop|>"))) != strict
-
-
-@pytest.mark.parametrize(
-    ("ends", "name", "made"),
-    [(("</{name}>",), "read", ("</read>",)), (("</x>", "</{name}>"), "read", ("</x>", "</read>")), ((), "read", ())],
-)
-def test_a_name_in_an_end_tag(ends: tuple[str, ...], name: str, made: tuple[str, ...]) -> None:
-    assert with_tool_name(ends, name) == made
 
 
 def test_an_end_with_a_name_is_no_closer_of_its_own() -> None:
