@@ -46,7 +46,7 @@ class KeptBodies:
     """The kept bodies of all streams in progress."""
 
     def __init__(self) -> None:
-        self._held = 0
+        self._held_bytes = 0
 
     def wrap(self, stream: Stream) -> "KeepingStream":
         """Returns a stream callable that wraps `stream` and keeps its output."""
@@ -54,13 +54,13 @@ class KeptBodies:
 
     def reserve(self, size: int) -> bool:
         """Reserves memory; returns whether there is enough."""
-        if self._held + size > MAX_ALL:
+        if self._held_bytes + size > MAX_ALL:
             return False
-        self._held += size
+        self._held_bytes += size
         return True
 
     def release(self, size: int) -> None:
-        self._held -= size
+        self._held_bytes -= size
 
 
 class KeepingStream:

@@ -101,8 +101,8 @@ def is_stream(api: str, path: str, request: Mapping[str, Any] | None, response: 
         return False
     if api == "gemini":
         return path.partition("?")[0].endswith(":streamGenerateContent")
-    asked = (request or {}).get("stream")
-    return asked is True or (api == "ollama" and request is not None and asked is not False)
+    stream_field = (request or {}).get("stream")
+    return stream_field is True or (api == "ollama" and request is not None and stream_field is not False)
 
 
 def requested_model(request: Mapping[str, Any] | None, path: str) -> str:
@@ -200,15 +200,15 @@ def json_object(body: bytes, errors: list[str] | None = None) -> dict[str, Any] 
 
 def wait_ms(request: http.Request, response: http.Response) -> float | None:
     """Returns the milliseconds from the request's end to the response's first byte; None if it did not come from a network."""
-    asked = request.timestamp_end or request.timestamp_start
+    sent_at = request.timestamp_end or request.timestamp_start
     answered = response.timestamp_start
-    return round(max(0.0, answered - asked) * 1000, 3) if asked and answered else None
+    return round(max(0.0, answered - sent_at) * 1000, 3) if sent_at and answered else None
 
 
 def waited_ms(request: http.Request) -> float | None:
     """Returns the milliseconds since the request's end."""
-    asked = request.timestamp_end or request.timestamp_start
-    return round(max(0.0, time.time() - asked) * 1000, 3) if asked else None
+    sent_at = request.timestamp_end or request.timestamp_start
+    return round(max(0.0, time.time() - sent_at) * 1000, 3) if sent_at else None
 
 
 def printable(text: str, length: int = 200) -> str:

@@ -120,9 +120,9 @@ class Offline:
 
     def _play(self, flow: http.HTTPFlow, exchange: LlmExchange, candidates: Sequence[Route]) -> Play | None:
         body = flow_info.json_object(flow_info.decode_body(exchange.body, exchange.encoding))
-        asked = ask_of(exchange.api, flow.request.path, body or {})
-        match = self.shelf.find(asked) if body is not None else Miss("the request's body is not a readable JSON object")
-        subject = flow_info.printable(f"{exchange.host} {asked.model}".rstrip())
+        question = ask_of(exchange.api, flow.request.path, body or {})
+        match = self.shelf.find(question) if body is not None else Miss("the request's body is not a readable JSON object")
+        subject = flow_info.printable(f"{exchange.host} {question.model}".rstrip())
         if isinstance(match, Miss):
             suffix = "; it is forwarded" if self.miss == "forward" else ""
             logger.warning("toolmend: %s: %s%s", subject, flow_info.printable(match.words), suffix)
@@ -131,7 +131,7 @@ class Offline:
             if self.miss == "fail":
                 self._answer(flow, exchange, refusal(fault_of(match), exchange.api))
             return None
-        route = routed_request.find(flow, candidates, asked.model)
+        route = routed_request.find(flow, candidates, question.model)
         routed = route is not None and route[0].upstream == match.api
         side: Side = "upstream" if routed or match.api == match.client_api else "client"
         exchange.played = match.name

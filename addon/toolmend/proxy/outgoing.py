@@ -62,9 +62,9 @@ def forbid(
         return None
     hosts = flow_info.host_candidates(flow)
     found = (match_route(candidates, flow.request.scheme, *host, flow.request.path, None) for host in hosts)
-    taken = next(filter(None, found), None)
-    client = taken[1] if taken else exchange.api if exchange and settings.replay else "chat"
-    concerned = taken or (settings.replay and (exchange or is_direct(flow))) or routed_request.local(flow, candidates, None)
+    matched = next(filter(None, found), None)
+    client = matched[1] if matched else exchange.api if exchange and settings.replay else "chat"
+    concerned = matched or (settings.replay and (exchange or is_direct(flow))) or routed_request.local(flow, candidates, None)
     if not (concerned and (wrong := origin_check.refusal(flow, settings))):
         return None
     routed_request.fail(flow, client, Fault(403, f"toolmend: {wrong}"))
@@ -104,17 +104,18 @@ def route(
             routed_request.serve(flow, given)
             return LlmExchange.answered_here()
         return exchange
-    taken, client = found
+    matched, client = found
     exchange = exchange or LlmExchange(client, flow.request.pretty_host, flow.request.scheme)
     try:
-        exchange.routed, exchange.api = routed_request.redirect(flow, taken, client, request, settings.providers, learnt), client
+        exchange.routed = routed_request.redirect(flow, matched, client, request, settings.providers, learnt)
+        exchange.api = client
         upstream_failure.attach(flow, partial(routed_response.unanswered, flow, exchange.routed))
     except SearchUnavailable as error:
         routed_request.serve(flow, search_unavailable(request or {}, client, error.query, new_call_id()))
-        logger.warning("toolmend: %s: %s (the route at %s)", flow_info.printable(flow.request.pretty_host), error, taken.where)
+        logger.warning("toolmend: %s: %s (the route at %s)", flow_info.printable(flow.request.pretty_host), error, matched.where)
         return LlmExchange.answered_here()
     except Exception as error:
-        return _refuse(flow, client, error, f" (the route at {taken.where})")
+        return _refuse(flow, client, error, f" (the route at {matched.where})")
     return exchange
 
 

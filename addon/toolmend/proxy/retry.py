@@ -64,9 +64,9 @@ def learn(exchange: LlmExchange, flow: http.HTTPFlow, learnt: RefusalMemory, pro
         return False
     new = learnt.add(routed.key, found, message)
     known = learnt.known_for(routed.key)
-    once = [remedy for remedy in found if remedy.once]
-    facts = {name: given for remedy in once for name, given in remedy.facts.items()}
-    edits = (edit for remedy in once for edit in remedy.edits)
+    one_time = [remedy for remedy in found if remedy.once]
+    facts = {name: given for remedy in one_time for name, given in remedy.facts.items()}
+    edits = (edit for remedy in one_time for edit in remedy.edits)
     changed = None
     try:
         now = replace(known, facts={**known.facts, **facts}, edits=(*known.edits, *edits))
@@ -86,15 +86,15 @@ def finish(exchange: LlmExchange, response: http.Response, learnt: RefusalMemory
     routed, refused = exchange.routed, exchange.refused
     assert routed is not None
     assert refused is not None
-    kept: tuple[LearntRefusal, ...] = refused.learnt
+    entries: tuple[LearntRefusal, ...] = refused.learnt
     if response.status_code in STATUSES:
         found, message = _read(routed, response)
         second = flow_info.decode_body(response.raw_content, flow_info.encoding(response)).decode(errors="replace")[:MAX_BODY]
-        useless = tuple(entry for entry in kept if _mentions(second, entry.path))
+        useless = tuple(entry for entry in entries if _mentions(second, entry.path))
         learnt.drop(useless)
-        kept = tuple(entry for entry in kept if entry not in useless)
-        kept += tuple(learnt.add(routed.key, [remedy for remedy in found if remedy.path not in refused.paths], message))
-    log_learnt(kept)
+        entries = tuple(entry for entry in entries if entry not in useless)
+        entries += tuple(learnt.add(routed.key, [remedy for remedy in found if remedy.path not in refused.paths], message))
+    log_learnt(entries)
 
 
 def _mentions(text: str, path: str) -> bool:
@@ -132,11 +132,11 @@ def _read(routed: Routed, response: http.Response) -> "tuple[tuple[Remedy, ...],
     api, translated = routed.route.upstream, routed.translated
     model = routed.route.use_model or str(routed.request.get("model") or "")
     known = quirks_for(api, routed.host, model, translated.facts)
-    asked = RefusedRequest(translated.request, api, known, translated=routed.client != api)
-    found = remedies(response.status_code, body, asked)
-    if translated.compacts and (shorter := shorter_remedy(response.status_code, body, asked)):
+    refused_request = RefusedRequest(translated.request, api, known, translated=routed.client != api)
+    found = remedies(response.status_code, body, refused_request)
+    if translated.compacts and (shorter := shorter_remedy(response.status_code, body, refused_request)):
         found = (shorter,)
-    return found, shown_text(_keyless(body, routed), asked)
+    return found, shown_text(_keyless(body, routed), refused_request)
 
 
 def _keyless(body: bytes, routed: Routed) -> bytes:

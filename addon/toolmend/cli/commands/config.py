@@ -62,13 +62,13 @@ def show(origin: bool, file: str, as_json: bool) -> None:
       toolmend config show --origin
       toolmend config show --json | jq -r '.settings.flows.value'
     """
-    given = _layers({"config": file})
-    values = {key: (_value(key, setting), setting.origin) for key, setting in given.given.items()}
-    values |= _tables(given)
+    layers = _layers({"config": file})
+    values = {key: (_value(key, setting), setting.origin) for key, setting in layers.given.items()}
+    values |= _tables(layers)
     if as_json:
         document = {
             "version": VERSION,
-            "files": [str(one.path) for one in given.files],
+            "files": [str(one.path) for one in layers.files],
             "settings": {key: {"value": value, "origin": by} for key, (value, by) in values.items()},
         }
         click.echo(json.dumps(document, indent=2))
@@ -91,8 +91,8 @@ def check(file: str, as_json: bool) -> None:
 
     Exit code 4: something is wrong; the error names the file, the line and the valid form.
     """
-    given = _layers({"config": file})
-    files = [str(one.path) for one in given.files]
+    layers = _layers({"config": file})
+    files = [str(one.path) for one in layers.files]
     if as_json:
         click.echo(json.dumps({"version": VERSION, "files": files, "right": True}))
         return
@@ -104,11 +104,11 @@ def check(file: str, as_json: bool) -> None:
 def _layers(options: Mapping[str, str]) -> Layers:
     """Returns all settings with their sources, checked."""
     try:
-        given = everywhere(options)
-        checked(given)
+        layers = everywhere(options)
+        checked(layers)
     except SettingsError as error:
         raise CliError(str(error), try_="toolmend config --help", code=Exit.CONFIGURATION) from None
-    return given
+    return layers
 
 
 def _value(key: str, setting: GivenSetting) -> str:
@@ -116,20 +116,20 @@ def _value(key: str, setting: GivenSetting) -> str:
     return setting.text or default
 
 
-def _tables(given: Layers) -> dict[str, tuple[str, str]]:
+def _tables(layers: Layers) -> dict[str, tuple[str, str]]:
     """Returns the dialects, profiles and routes of all files as rows."""
-    rows = {f"dialect {row.name}": (f"{row.body}: {row.call.begin[0]}", _of_dialect(given, row)) for row in given.own}
-    rows |= {f"provider {row.name}": (_fits(row), _file_of(given, row)) for row in given.providers}
-    return rows | {f"route {n}": (f"{row.source} → {row.target}", row.where) for n, row in enumerate(given.routes, 1)}
+    rows = {f"dialect {row.name}": (f"{row.body}: {row.call.begin[0]}", _of_dialect(layers, row)) for row in layers.own}
+    rows |= {f"provider {row.name}": (_fits(row), _file_of(layers, row)) for row in layers.providers}
+    return rows | {f"route {n}": (f"{row.source} → {row.target}", row.where) for n, row in enumerate(layers.routes, 1)}
 
 
 def _fits(profile: Profile) -> str:
     return " ".join((*profile.models, *profile.hosts)) or "built in"
 
 
-def _of_dialect(given: Layers, dialect: OwnDialect) -> str:
-    return next(str(file.path) for file in given.files if any(row is dialect for row in file.own))
+def _of_dialect(layers: Layers, dialect: OwnDialect) -> str:
+    return next(str(file.path) for file in layers.files if any(row is dialect for row in file.own))
 
 
-def _file_of(given: Layers, profile: Profile) -> str:
-    return next(str(file.path) for file in given.files if any(row is profile for row in file.providers))
+def _file_of(layers: Layers, profile: Profile) -> str:
+    return next(str(file.path) for file in layers.files if any(row is profile for row in file.providers))

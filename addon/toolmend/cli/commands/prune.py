@@ -58,14 +58,14 @@ def prune(dry_run: bool, keep: str, as_json: bool, root: Place) -> None:
         found = stored(root)
     except OSError as error:
         raise CliError(f"{on_one_line(root)} cannot be read: {error.strerror or error}", try_=ls_command(root)) from None
-    gone = expired(found, limits, datetime.now(UTC))
-    failed = [] if dry_run else _remove(gone)
+    excess = expired(found, limits, datetime.now(UTC))
+    failed = [] if dry_run else _remove(excess)
     if as_json:
-        click.echo(json.dumps(_document(root, found, gone, dry_run), indent=2))
+        click.echo(json.dumps(_document(root, found, excess, dry_run), indent=2))
     else:
-        for one in gone:
+        for one in excess:
             click.echo(on_one_line(one.folder))
-        click.echo(_summary(found, gone, dry_run), err=True)
+        click.echo(_summary(found, excess, dry_run), err=True)
     if failed:
         raise CliError(f"{len(failed)} could not be removed, the first is {failed[0]}", try_="check their owner")
 
@@ -119,10 +119,10 @@ def _limits(keep: str) -> Keep:
     return parse(setting.where, setting.text)
 
 
-def _remove(gone: list[Stored]) -> list[str]:
+def _remove(excess: list[Stored]) -> list[str]:
     """Removes recordings; returns a message for each that could not be removed."""
     failed = []
-    for one in gone:
+    for one in excess:
         try:
             remove(one.folder)
         except OSError as error:
@@ -130,15 +130,16 @@ def _remove(gone: list[Stored]) -> list[str]:
     return failed
 
 
-def _document(root: Path, found: list[Stored], gone: list[Stored], dry_run: bool) -> dict[str, object]:
+def _document(root: Path, found: list[Stored], excess: list[Stored], dry_run: bool) -> dict[str, object]:
     recordings = [
-        {"name": one.folder.name, "folder": str(one.folder), "recorded_at": one.at.isoformat(), "bytes": one.size} for one in gone
+        {"name": each.folder.name, "folder": str(each.folder), "recorded_at": each.at.isoformat(), "bytes": each.size}
+        for each in excess
     ]
-    return {"format": FORMAT, "folder": str(root), "dry_run": dry_run, "staying": len(found) - len(gone), "going": recordings}
+    return {"format": FORMAT, "folder": str(root), "dry_run": dry_run, "staying": len(found) - len(excess), "going": recordings}
 
 
-def _summary(found: list[Stored], gone: list[Stored], dry_run: bool) -> str:
+def _summary(found: list[Stored], excess: list[Stored], dry_run: bool) -> str:
     held = sum(one.held for one in found)
-    freed = sum(one.size for one in gone) / 10**6
-    kept = f"{len(found) - len(gone)} are kept" + (f", {held} of them pinned or in progress" if held else "")
-    return f"{len(gone)} {'would be removed' if dry_run else 'removed'} ({freed:.1f} MB), {kept}"
+    freed = sum(one.size for one in excess) / 10**6
+    kept = f"{len(found) - len(excess)} are kept" + (f", {held} of them pinned or in progress" if held else "")
+    return f"{len(excess)} {'would be removed' if dry_run else 'removed'} ({freed:.1f} MB), {kept}"

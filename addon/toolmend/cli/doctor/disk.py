@@ -37,14 +37,14 @@ def folder(machine: Machine) -> Iterator[Finding]:
         yield ok("recordings are off")
         return
     root = _folder(place)
-    there = next(parent for parent in (root, *root.parents) if parent.exists())
+    existing = next(parent for parent in (root, *root.parents) if parent.exists())
     try:
-        with tempfile.TemporaryFile(dir=there):
+        with tempfile.TemporaryFile(dir=existing):
             pass
     except OSError as error:
         yield fault(
             f"recordings cannot be written to {root}: {error.strerror or error}",
-            f"sudo chown -R $USER {shlex.quote(str(there))}  (or set toolmend_flows to another folder, or to off)",
+            f"sudo chown -R $USER {shlex.quote(str(existing))}  (or set toolmend_flows to another folder, or to off)",
         )
         return
     if open_to := writable_by_others(root):
@@ -73,8 +73,8 @@ def space(machine: Machine) -> Iterator[Finding]:
     if place is None:
         return
     root = _folder(place)
-    there = next(parent for parent in (root, *root.parents) if parent.exists())
-    usage = shutil.disk_usage(there)
+    existing = next(parent for parent in (root, *root.parents) if parent.exists())
+    usage = shutil.disk_usage(existing)
     if not usage.total:  # not on a disk
         return
     free = usage.free

@@ -153,7 +153,7 @@ class BaseHandler(RequestHandler):
     """The base of all handlers."""
 
     def initialize(self, server: Server) -> None:
-        self.own = server
+        self.ui_server = server
 
     def set_default_headers(self) -> None:
         for name, text in HEADERS.items():
@@ -161,7 +161,7 @@ class BaseHandler(RequestHandler):
         self.set_header("Cache-Control", "no-store")
 
     def prepare(self) -> None:
-        if not self.own.gate.is_own(self.request):
+        if not self.ui_server.gate.is_own(self.request):
             self.refuse(403)
 
     def refuse(self, status: int) -> None:
@@ -175,7 +175,7 @@ class BaseHandler(RequestHandler):
 
     @property
     def is_known(self) -> bool:
-        return self.own.gate.is_known(self.get_cookie(self.own.gate.cookie))
+        return self.ui_server.gate.is_known(self.get_cookie(self.ui_server.gate.cookie))
 
     def write_json(self, value: Any) -> None:
         self.set_header("Content-Type", "application/json")
@@ -186,7 +186,7 @@ class NotFoundHandler(BaseHandler):
     """All other paths."""
 
     def prepare(self) -> None:
-        self.refuse(404 if self.own.gate.is_own(self.request) else 403)
+        self.refuse(404 if self.ui_server.gate.is_own(self.request) else 403)
 
 
 class PageHandler(BaseHandler):
@@ -194,7 +194,7 @@ class PageHandler(BaseHandler):
 
     def get(self) -> None:
         self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.write(self.own.assets["index.html"][1].replace(b"{{version}}", self.own.version.encode()))
+        self.write(self.ui_server.assets["index.html"][1].replace(b"{{version}}", self.ui_server.version.encode()))
 
     head = get
 
@@ -203,10 +203,10 @@ class AssetHandler(BaseHandler):
     """A file of the page."""
 
     def get(self, name: str) -> None:
-        if name not in self.own.assets or name == "index.html":
+        if name not in self.ui_server.assets or name == "index.html":
             self.refuse(404)
             return
-        kind, body = self.own.assets[name]
+        kind, body = self.ui_server.assets[name]
         self.set_header("Content-Type", kind)
         self.set_header("Cache-Control", "public, max-age=31536000, immutable")
         self.write(body)
@@ -220,11 +220,11 @@ class OpenHandler(BaseHandler):
             token = json.loads(self.request.body)["token"]
         except (ValueError, KeyError, TypeError, RecursionError):
             token = None
-        cookie = self.own.gate.opens(token)
+        cookie = self.ui_server.gate.opens(token)
         if cookie is None:
             self.refuse(401)
             return
-        self.set_cookie(self.own.gate.cookie, cookie, httponly=True, samesite="Strict", path="/")
+        self.set_cookie(self.ui_server.gate.cookie, cookie, httponly=True, samesite="Strict", path="/")
         self.write_json({"version": __version__})
 
 
@@ -237,11 +237,11 @@ class AuthorizedHandler(BaseHandler):
             self.refuse(401)
 
     async def thread(self, function: Callable[..., Any], *args: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self.own.pool, function, *args)
+        return await asyncio.get_running_loop().run_in_executor(self.ui_server.pool, function, *args)
 
     def recording_row(self, name: str) -> Row | None:
         """Returns a recording by id or name, or None."""
-        index = self.own.index
+        index = self.ui_server.index
         return (index.row(int(name)) if name.isascii() and name.isdigit() and len(name) < 16 else None) or index.by_name(name)
 
 
@@ -271,35 +271,35 @@ class DataHandler(AuthorizedHandler):
 
     async def _sessions(self, _: str) -> Any:
         before, limit = self._page()
-        rows = self.own.index.sessions(before.partition(",")[0], limit, **self._filters())
+        rows = self.ui_server.index.sessions(before.partition(",")[0], limit, **self._filters())
         return {"sessions": rows, "live": self._live()}
 
     async def _recordings(self, _: str) -> Any:
         before, limit = self._page()
-        rows = self.own.index.rows(before, limit, **self._filters())
-        return {"recordings": [self.own.watcher.shown(row) for row in rows]}
+        rows = self.ui_server.index.rows(before, limit, **self._filters())
+        return {"recordings": [self.ui_server.watcher.shown(row) for row in rows]}
 
     def _live(self) -> list[Row]:
-        return [self.own.watcher.shown(one.row) for one in self.own.watcher.growing.values()]
+        return [self.ui_server.watcher.shown(one.row) for one in self.ui_server.watcher.growing.values()]
 
     async def _status(self, _: str) -> Any:
         return {
             "version": __version__,
-            "folder": self.own.shown_as,
-            "recordings": self.own.index.count(),
-            "reading": self.own.index.count_unread(),
-            "ready": not self.own.watcher.first,
-            "read_only": self.own.read_only,
+            "folder": self.ui_server.shown_as,
+            "recordings": self.ui_server.index.count(),
+            "reading": self.ui_server.index.count_unread(),
+            "ready": not self.ui_server.watcher.first,
+            "read_only": self.ui_server.read_only,
             "prices": prices.price_table(),
             "now": time.time(),
-            "facets": self.own.facets(),
+            "facets": self.ui_server.facets(),
         }
 
     async def _session(self, key: str) -> Any:
         since = self.get_query_argument("since", "0")
-        shown = details.session(self.own.index, key, float(since) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", since) else 0.0)
+        shown = details.session(self.ui_server.index, key, float(since) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", since) else 0.0)
         if shown:
-            shown["recordings"] = [self.own.watcher.shown(row) for row in shown["recordings"]]
+            shown["recordings"] = [self.ui_server.watcher.shown(row) for row in shown["recordings"]]
         return shown
 
     async def _recording(self, rest: str) -> Any:
@@ -310,16 +310,16 @@ class DataHandler(AuthorizedHandler):
         match resource.split("/"):
             case [""]:
                 shown = await self.thread(details.recording, row)
-                before, after = self.own.index.before(row), self.own.index.after(row)
-                return shown | {"before": _brief(before), "after": _brief(after), "row": self.own.watcher.shown(row)}
+                before, after = self.ui_server.index.before(row), self.ui_server.index.after(row)
+                return shown | {"before": _brief(before), "after": _brief(after), "row": self.ui_server.watcher.shown(row)}
             case ["parts"]:
-                return {"parts": details.parts(self.own.index, row)}
+                return {"parts": details.parts(self.ui_server.index, row)}
             case ["context"]:
-                return {"parts": details.context(self.own.index, row)}
+                return {"parts": details.context(self.ui_server.index, row)}
             case ["diff"]:
                 against = self.get_query_argument("against", "prev")
-                other = self.own.index.before(row) if against == "prev" else self.recording_row(against)
-                return details.difference(self.own.index, row, other)
+                other = self.ui_server.index.before(row) if against == "prev" else self.recording_row(against)
+                return details.difference(self.ui_server.index, row, other)
             case ["events"]:
                 first, count = (self.get_query_argument(name, "1") for name in ("from", "n"))
                 if not (first.isdecimal() and count.isdecimal()):
@@ -332,18 +332,18 @@ class DataHandler(AuthorizedHandler):
 
     async def _search(self, _: str) -> Any:
         text = self.get_query_argument("q", "")[:200]
-        return {"hits": self.own.index.search(text) if text.strip() else [], "reading": self.own.index.count_unread()}
+        return {"hits": self.ui_server.index.search(text) if text.strip() else [], "reading": self.ui_server.index.count_unread()}
 
     async def _prompts(self, _: str) -> Any:
-        return {"prompts": self.own.index.prompts()}
+        return {"prompts": self.ui_server.index.prompts()}
 
     async def _part(self, key: str) -> Any:
         key, _, other = key.partition("/")
         if not (key.isdecimal() and len(key) < 16):
             return None
-        shown = details.part(self.own.index, int(key))
+        shown = details.part(self.ui_server.index, int(key))
         if other and other.isdecimal() and len(other) < 16 and shown:
-            one, two = self.own.index.part(int(other)), self.own.index.part(int(key))
+            one, two = self.ui_server.index.part(int(other)), self.ui_server.index.part(int(key))
             if one and two:
                 shown["lines"] = await self.thread(details.lines, details._text(one), details._text(two))  # noqa: SLF001
         return shown
@@ -375,7 +375,7 @@ class ImageHandler(AuthorizedHandler):
     """An image in a part, sent so that nothing in it is executed."""
 
     async def get(self, key: str, name: str) -> None:
-        found = details.image(self.own.index, int(key), name)
+        found = details.image(self.ui_server.index, int(key), name)
         if found is None:
             self.refuse(404)
             return
@@ -394,13 +394,13 @@ class ShareHandler(ActionBase):
         from . import sharing  # noqa: PLC0415  rarely used
 
         for _ in range(READS):  # unread parts cannot be scanned for secrets
-            if not any(row["whole"] == 0 and not row["live"] for row in self.own.index.of_session(key)):
+            if not any(row["whole"] == 0 and not row["live"] for row in self.ui_server.index.of_session(key)):
                 break
             await asyncio.sleep(GATHER)
         else:
             self.refuse(503)
             return
-        rows = self.own.index.firsts(key)
+        rows = self.ui_server.index.firsts(key)
         if not rows:
             self.refuse(404)
             return
@@ -409,7 +409,7 @@ class ShareHandler(ActionBase):
             return
         body = self.body
         allow, leave = ({one for one in body.get(name) or () if isinstance(one, int | str)} for name in ("allow", "leave"))
-        title = self.own.index.sessions(session=key)[0].get("title") or ""
+        title = self.ui_server.index.sessions(session=key)[0].get("title") or ""
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Content-Disposition", "attachment; filename=session.html")
         self.write(await self.thread(sharing.page, title, rows, allow, leave))
@@ -423,15 +423,15 @@ class RecordingActionHandler(ActionBase):
         if row is None:
             self.refuse(404)
             return
-        if self.own.read_only and action in ("pin", "unpin", "promote"):
+        if self.ui_server.read_only and action in ("pin", "unpin", "promote"):
             self.refuse(403)
             return
         from . import actions  # noqa: PLC0415  slow: imports the whole pipeline
 
         outcome = await self.thread(getattr(actions, action), row, self.body)
         if action in ("pin", "unpin"):
-            self.own.index.put([row | {"pinned": int(action == "pin")}])
-            self.own.broadcast({"rows": [self.own.index.row(row["id"])]})
+            self.ui_server.index.put([row | {"pinned": int(action == "pin")}])
+            self.ui_server.broadcast({"rows": [self.ui_server.index.row(row["id"])]})
         self.write_json(outcome)
 
 
@@ -439,7 +439,7 @@ class LiveSocket(WebSocketHandler):
     """The socket of one page: sends changes, and the text of the answers that the page shows."""
 
     def initialize(self, server: Server) -> None:
-        self.own = server
+        self.ui_server = server
         self.watched: set[int] = set()
         self._rows: dict[int, Row] = {}
         self._rest: Json = {}
@@ -454,8 +454,8 @@ class LiveSocket(WebSocketHandler):
             self.set_header(name, text)
 
     def prepare(self) -> None:
-        known = self.own.gate.is_known(self.get_cookie(self.own.gate.cookie))
-        if not (self.own.gate.is_own(self.request, socket=True) and known):
+        known = self.ui_server.gate.is_known(self.get_cookie(self.ui_server.gate.cookie))
+        if not (self.ui_server.gate.is_own(self.request, socket=True) and known):
             self.set_status(403)
             self.finish()
 
@@ -467,12 +467,12 @@ class LiveSocket(WebSocketHandler):
 
     def open(self, *args: str, **kwargs: str) -> None:
         self.set_nodelay(True)
-        self.own.sockets.add(self)
+        self.ui_server.sockets.add(self)
         self.enqueue({"hello": __version__, "now": time.time()})
 
     def on_close(self) -> None:
-        self.own.sockets.discard(self)
-        self.own.left = time.monotonic()
+        self.ui_server.sockets.discard(self)
+        self.ui_server.left = time.monotonic()
 
     async def on_message(self, message: str | bytes) -> None:
         try:
@@ -481,7 +481,7 @@ class LiveSocket(WebSocketHandler):
         except (ValueError, KeyError, TypeError, RecursionError):
             return
         for key in keys - self.watched:
-            if found := self.own.watcher.follow(key):
+            if found := self.ui_server.watcher.follow(key):
                 self._pieces[key] = [["", ""], *found["pieces"]]  # from the beginning
                 self._live[str(key)] = {name: value for name, value in found.items() if name != "pieces"}
         self.watched = keys

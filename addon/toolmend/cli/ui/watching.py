@@ -166,11 +166,11 @@ class FolderWatcher:
             for at in range(0, len(changed), BATCH):
                 rows = await self._thread(_read_rows, changed[at : at + BATCH])
                 self._update([row for row in rows if row["path"] not in self.growing])
-            gone = await self._thread(_missing, [path for path in self._known if path not in seen and path not in self.growing])
-            if gone:
-                keys = [row["id"] for path in gone if (row := self.index.by_path(path))]
-                self.index.delete_paths(gone)
-                for path in gone:
+            absent = await self._thread(_missing, [path for path in self._known if path not in seen and path not in self.growing])
+            if absent:
+                keys = [row["id"] for path in absent if (row := self.index.by_path(path))]
+                self.index.delete_paths(absent)
+                for path in absent:
                     del self._known[path]
                 self._publish({"gone": keys})
             if self.first:
