@@ -49,6 +49,12 @@ WRITERS = {
     "numbers in both tags": each(lambda n, a, i: f"<tc:{i + 1}>{n} {json.dumps(a)}</tc:{i + 1}>"),
     "rare brackets": each(lambda n, a, _: f"⟨工具⟩{n}⟨参数⟩{json.dumps(a)}⟨结束⟩", ""),
     "names in quotes": each(lambda n, a, _: f'CALL "{n}" WITH ARGS {json.dumps(a)} ENDCALL'),
+    "lines of a list": each(lambda n, a, _: f"ACTION {n}\n{pairs('- {k}: {v}\n', a)}END ACTION"),
+    "prompts": each(lambda n, a, _: f"tool> {n}\nargs> {json.dumps(a)}\ndone>"),
+    "a namespace in the begin tag": each(lambda n, a, _: f"to=functions.{n} code<|json|>{json.dumps(a)}<|fin|>"),
+    "typed elements": each(
+        lambda n, a, _: f'<call tool="{n}">{"".join(f'<p name="{k}" type="{type(v).__name__}">{raw(v)}</p>' for k, v in a.items())}</call>'
+    ),
     "tokens around values": each(lambda n, a, _: f"<|fn|>{n}<|/fn|>{pairs('<|k|>{k}<|v|>{v}<|/v|>', a)}<|done|>"),
 }
 SEEN: list[tuple[str, Calls]] = [

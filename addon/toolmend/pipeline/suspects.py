@@ -158,9 +158,17 @@ _CODE = re.compile(
 """Text before a name that is a word of code, of a page, or of a command's help."""
 
 _DIFF = re.compile(r"[+-]\s*")
-_SIGNATURE = re.compile(r"\([^()\n]*\)\s*(?:[:{]|=>|->)")
+_SIGNATURE = re.compile(
+    r"\([^()\n]*\)\s*(?:[:{]|=>|->)|:?\s*\{\s*\w+\??\s*:\s*(?:string|number|integer|boolean|str|int|bool|float|any)\b|\]\("
+)
 _IN_SENTENCE = re.compile(r"(?:\([^()\n]*\)|[^<>\n]{0,40}>)[ \t]+[a-z]+[ \t]+[a-z]+\b(?![=:(])")
-"""What follows a name in code that defines it, and in a sentence about a call."""
+"""What follows a name in code that defines it or in a link, and in a sentence about a call."""
+
+_GOES_ON = re.compile(r"[\s})\]]*[a-z]+ [a-z]+ [a-z]+")
+"""What follows an object that is part of a sentence."""
+
+_SCALAR = re.compile(r":[ \t]*\w")
+_CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
 
 _ASSIGNED = re.compile(r"(?:^|\s)[A-Za-z_]\w*\s*=\s*$")
 _IN_JSON = re.compile(r'[:\[{,]\s*"\Z')
@@ -299,7 +307,9 @@ def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] |
     weak = bool(_LIST.match(before)) and not _LABEL.search(before)
     evidence = _arguments_of(text, match, tools, weak=weak)
     bare = not before.strip() and re.compile(r":[ \t]*\n").match(text, at)  # as in YAML
-    if evidence is None or not ((stands and not bare) or _is_rest(text[evidence:])):
+    if evidence is None or (text[evidence - 1] == "}" and _GOES_ON.match(text, evidence)):
+        return None
+    if not ((stands and not bare) or _is_rest(text[evidence:])):
         return None
     begin = line
     if not stands:
@@ -347,7 +357,7 @@ def _arguments_of(text: str, match: re.Match[str], tools: Tools, *, weak: bool) 
     if in_json and re.compile(r'"\s*:').match(text, at) and not _is_only_member(text, match.start() - 1):
         return None
     brace = text.find("{", at, at + NEAR)
-    if brace >= 0 and not _is_sentence(text[at:brace]):
+    if brace >= 0 and not _is_sentence(text[at:brace]) and not (in_json and "[" in text[at:brace]):
         keys, end = _object_at(text, brace)
         if keys & properties and not keys & _OF_TOOLS:
             return end or len(text)
@@ -367,7 +377,13 @@ def _arguments_of(text: str, match: re.Match[str], tools: Tools, *, weak: bool) 
         return _empty_element(text, at, properties)
     window = text[at : at + 8 * NEAR + 4096]
     window = window[: found.start()] if (found := re.search(r"\n[ \t]*\n", window)) else window
-    ends = {key: end for key in properties if (end := _given(window, key))}
+    line = text.rfind("\n", 0, match.start()) + 1
+    if not text[line : match.start()].strip() and _SCALAR.match(window):
+        window = window.partition("\n")[0]
+    listed = _CAPITALS.search(text, line, match.start()) is not None
+    ends = {key: end for key in properties if (end := _given(window, key, listed=listed))}
+    if ends and "\n" not in (between := window[: min(ends.values())]) and _is_sentence(between.rpartition(" ")[0]):
+        return None
     if ends and (required <= ends.keys() or re.match(r"[^\n]{0,8}[<>|｜(\[\]]", window)):
         return at + max(ends.values())
     return None
@@ -391,12 +407,12 @@ def _empty_element(text: str, at: int, properties: frozenset[str]) -> int | None
     return match.end() if match else None
 
 
-def _given(window: str, key: str) -> int:
-    """The end of a parameter's name in markup, followed by a value; 0 if it is missing."""
-    one = re.escape(key)
+def _given(window: str, key: str, *, listed: bool) -> int:
+    """The end of a parameter's name in markup, followed by a value; 0 if it is missing. `listed`: it may be a list's item."""
+    one, item = re.escape(key), r"(?:[-*][^\S\n]+)?" if listed else ""
     pattern = (
-        rf"[\"'<(=,|>\[:｜{{@$&#~%^]\s*{one}\s*(?![\"']\s*[\],])[\"'<>=:|\]｜)}}]"
-        rf"|^[^\S\n]*{one}[^\S\n]*(?:[:=]|->|→|<-|\|)[^\S\n]*\S|[ ,(]{one}=[^=\s]"
+        rf"(?!\{{{one}\}}(?!\}}))[\"'<(=,|>\[:｜{{@$&#~%^]\s*{one}\s*(?![\"']\s*[\],])[\"'<>=:|\]｜)}}]"
+        rf"|^[^\S\n]*{item}{one}[^\S\n]*(?:[:=]|->|→|<-|\|)[^\S\n]*\S|[ ,(]{one}=[^=\s]"
     )
     match = re.search(pattern, window, re.MULTILINE | re.IGNORECASE)
     return match.end() if match else 0

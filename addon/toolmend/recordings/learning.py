@@ -141,7 +141,7 @@ def _loaded(text: str) -> Any:
 def _problem(fields: dict[str, Any], calls: Sequence[_Call], samples: Sequence[Sample]) -> str | None:
     """Returns why a table is rejected; None if it finds the calls of all samples and nothing else."""
     begin = fields["begin"]
-    if any(not _is_marked(text, fields.get("separator", ())) for text in begin):
+    if any(not _is_marked(text, (*fields.get("separator", ()), *fields.get("end", ()))) for text in begin):
         return f"the text before the names is too common to be searched for: {begin[0]!r}"
     try:
         (dialect,) = dialects("learnt", "", [fields])
@@ -176,11 +176,11 @@ def _leaves_markup(remains: Sequence[str]) -> bool:
     return any(before.search(line) for line in lines) or any(re.match(bare, text.lstrip()) for text in remains[1:])
 
 
-def _is_marked(begin: str, separators: Sequence[str]) -> bool:
-    """Whether a text is markup: not a word or a common sign; an upper-case word only with a separator after it."""
+def _is_marked(begin: str, others: Sequence[str]) -> bool:
+    """Whether a text is markup: not a word or a common sign; an upper-case word only with a separator or an end tag."""
     bare = begin.strip()
     if bare.isalpha():
-        return len(bare) > 2 and bare.isupper() and any(separator.strip() for separator in separators)
+        return len(bare) > 2 and bare.isupper() and any(text.strip() for text in others)
     return bare in ("{", "[") or (len(bare) >= 2 and not bare.replace(" ", "").isalnum() and bare not in _COMMON)
 
 
@@ -279,27 +279,37 @@ def _parameters(text: str, match: re.Match[str], tools: Tools) -> _Call | None:
     if not keys:
         return None
     opens = rf"([{_OPENING_SET}]{_INSIDE}{{0,40}}?(?<!\w))({keys})(?!\w)"
+    typed = re.compile(rf"{opens}(\"\s[\w:-]+=\"[^\"<>]*\"\s?>)")
     within = re.compile(rf"{opens}({_INSIDE}{{0,20}}?[{_CLOSING_SET}]+)")
     quoted = re.compile(rf"{opens}(\"\s+[\w:-]+=\")(?=(?:[^\"\\]|\\.)*+\"\s?/>)")
     between = re.compile(rf"({_TAG}\s?)({keys})(\s?{_TAG}(?:\s?{_TAG})?)")
     following = _named(tools).search(text, match.end())
-    while following and not _parameters_begin(text, following, within, quoted, between):
+    while following and not _parameters_begin(text, following, within, quoted, typed, between):
         following = _named(tools).search(text, following.end())
     until = following.start() if following else len(text)
-    for style in (between, quoted, within):
+    for style in (between, quoted, typed, within):
         tags = [found for found in style.finditer(text, match.end(), until) if not found[2].startswith("/")]
         if style is not between:
             tags = [found for found in tags if "/" not in found[1][:2]]
         if not tags or tags[0].start() > match.end() + NEAR:
             continue
-        first = tags[0]
-        tags = [found for found in tags if (found[1].strip(), found[3]) == (first[1].strip(), first[3])]
+        forms = [(found[1].strip(), *_form(found[3], varies=style is typed)) for found in tags]
+        begin, separator, pattern = forms[0]
+        tags = [found for found, form in zip(tags, forms, strict=True) if form == forms[0]]
         given = [found[2] for found in tags]
         if len(set(given)) == len(given) and _fits(tools, match.group(), given):
-            extra = {"tags": [found.span() for found in tags], "begin": first[1].strip(), "separator": first[3]}
+            extra = {"tags": [found.span() for found in tags], "begin": begin, "separator": separator, "pattern": pattern}
             extra |= {"until": until, "keys": given}
-            return _Call(0, match.group(), match.span(), (first.start(), tags[-1].end()), frozenset(given), None, extra)
+            return _Call(0, match.group(), match.span(), (tags[0].start(), tags[-1].end()), frozenset(given), None, extra)
     return None
+
+
+def _form(separator: str, *, varies: bool) -> tuple[str, str]:
+    """The separator of a parameter's tag, and a pattern for its header if the value of an attribute after the name varies."""
+    if not varies:
+        return separator, ""
+    attribute, _, _ = separator.strip('" ').partition("=")
+    return ">", rf'(?P<name>[\w.:-]+)" {attribute}="[^"]*"'
 
 
 def _parameters_begin(text: str, match: re.Match[str], *styles: re.Pattern[str]) -> bool:
@@ -378,6 +388,7 @@ def _tables(kind: Kind, calls: Sequence[_Call], samples: Sequence[Sample], name:
     if kind == "parameters":
         extra = calls[0].extra
         fields["parameter"] = {"begin": [extra["begin"]], "separator": [extra["separator"]], "end": [extra["end"]]}
+        fields["parameter"] |= {"pattern": extra["pattern"]} if extra["pattern"] else {}
     if kind == "lines":
         prefix, separator = calls[0].extra["prefix"], calls[0].extra["separator"]
         fields["parameter"] = {**({"begin": [prefix.strip()]} if prefix.strip() else {}), "separator": [separator]}
@@ -482,7 +493,7 @@ def _end(tails: Sequence[str], calls: Sequence[_Call]) -> str:
 
 def _is_end_line(line: str) -> bool:
     """Whether a line may be an end tag: an upper-case word, or a few words with a sign before them."""
-    return len(line) <= 60 and (line.isupper() or re.fullmatch(r"[^\w\s]+ ?[\w-]+(?: [\w-]+)?\W*", line) is not None)
+    return len(line) <= 60 and (line.isupper() or re.fullmatch(r"[^\w\s]+ ?[\w-]+(?: [\w-]+)?\W*|\w+[>|/\])}#]+", line) is not None)
 
 
 def _numbered_end(

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
 
+_PREFIX = "functions."
+"""A prefix of names, unless an opener ends with it."""
+
 MAX_CALLS = 64
 """Calls in one wrapper that are parsed."""
 
@@ -101,6 +104,8 @@ class StrictDialect:
         begin = scanner.pos - scanner.start
         found = yield from parser.attempt(self._calls(parser))
         text = scanner.text[scanner.start + begin : scanner.pos]
+        if any(opener.endswith(_PREFIX) for opener in self.openers):
+            text = text.replace(_PREFIX, "")
         if not all(_is_certain(parser, call, text) for call in found) or not (self._in_tags or is_balanced(text)):
             return []
         if found and self.place == "message":
@@ -157,7 +162,7 @@ class StrictDialect:
 def _is_certain(parser: "MarkupParser", call: "Attempt", text: str) -> bool:
     """Whether a call meets all conditions; `text` is its markup."""
     tools = parser.tools
-    prefixed = f"functions.{call.name}"  # accepted as the name elsewhere, but not exact
+    prefixed = f"{_PREFIX}{call.name}"  # accepted as the name elsewhere, but not exact
     return call.ended and tools.suits(call.name, call.arguments) and (prefixed not in text or prefixed in tools.schemas)
 
 
