@@ -10,9 +10,8 @@ from tests.support.judges.chat import read
 from tests.support.recordings import in_events, keep
 from tests.support.streams import stream, tool
 from toolmend.cli import main
-from toolmend.config.dialect_tables import fields_of, of_built_in, to_toml
+from toolmend.config.dialect_tables import fields_of, to_toml
 from toolmend.config.settings import Settings, SettingsError, parse, recorded
-from toolmend.dialects import DIALECTS
 from toolmend.pipeline.pipeline import Pipeline
 from toolmend.recordings.read.replay import load, replay
 
@@ -164,17 +163,6 @@ def test_tables_and_what_is_printed_are_one(settings: Settings, tmp_path: Path) 
     file.write_text("\n".join(to_toml(fields_of(row)) for row in settings.own))
     assert parse({"config": str(file), "flows": "off"}).own == settings.own
     assert parse({"flows": "off", **recorded(settings)}).own == settings.own
-
-
-@pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "minimax_m2", "longcat"])
-def test_a_built_in_one_is_a_table(name: str, tmp_path: Path) -> None:
-    fields = of_built_in(DIALECTS[name])
-    assert fields
-    file = tmp_path / "one.toml"
-    file.write_text(to_toml(fields))
-    (row,) = parse({"config": str(file), "flows": "off"}).own
-    assert row.name == f"my-{name}"
-    assert of_built_in(DIALECTS["harmony"]) is None
 
 
 WRONG = {

@@ -4,7 +4,8 @@ import json
 
 import click
 
-from ..config.dialect_tables import fields_of, of_built_in, to_toml
+from ..config.built_in_tables import NO_TABLE, PLAIN_FORMS, table_of
+from ..config.dialect_tables import fields_of, to_toml
 from ..config.settings import SettingsError, load, suggestion
 from ..dialects import DIALECTS
 from . import CliError, Exit, visible
@@ -30,7 +31,7 @@ def dialects(name: str, as_toml: bool, config: str, as_json: bool) -> None:
       toolmend dialects acme --toml
 
     A [[dialect]] table in a settings file is searched for with every model. Some of the built-in dialects cannot be expressed as
-    a table.
+    a table; the error names the reason and a similar dialect.
     """
     try:
         own = {row.name: row for row in load({"config": config, "flows": "off"}).own}
@@ -52,9 +53,11 @@ def dialects(name: str, as_toml: bool, config: str, as_json: bool) -> None:
     if name not in own and name not in DIALECTS:
         hint = suggestion(name, [*own, *DIALECTS])
         raise CliError(f"no such dialect: {name!r}{hint}", try_="toolmend dialects", code=Exit.USAGE)
-    fields = fields_of(own[name]) if name in own else of_built_in(DIALECTS[name])
+    fields = fields_of(own[name]) if name in own else table_of(DIALECTS[name])
     if fields is None:
-        like = "hermes" if DIALECTS[name].ambiguous else "minimax_m2"
-        wrong = f"{name} cannot be expressed as a table"
+        why, like = NO_TABLE[name]
+        wrong = f"{name} cannot be expressed as a table: {why}"
         raise CliError(wrong, try_=f"toolmend dialects {like} --toml", code=Exit.FINDINGS)
+    if name in PLAIN_FORMS and name not in own and not as_json:
+        click.echo(f"# the usual form of {name}; damaged and rare forms need the built-in dialect")
     click.echo(json.dumps({"format": FORMAT, **fields}, indent=2) if as_json else to_toml(fields), nl=as_json)

@@ -23,8 +23,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..dialects import DIALECTS
-from ..dialects.engine.tag import ATTRIBUTE, NO_TAG, Tag
-from ..dialects.engine.tags import TagDialect
+from ..dialects.engine.tag import NO_TAG, Tag
 from ..dialects.own import NAME_PATTERN, Arguments, Keys, OwnDialect
 from .checks import SettingsError, suggestion
 from .provider_tables import line_of
@@ -243,31 +242,3 @@ def _spelled(given: Any) -> str:
             return f"[{', '.join(map(_spelled, given))}]"
         case _:
             return json.dumps(given, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def of_built_in(dialect: object) -> dict[str, Any] | None:
-    """Returns the table fields that describe a built-in dialect; None if a table cannot."""
-    if type(dialect) is not TagDialect:
-        return None
-    parameter = _tag_fields(dialect.parameter) if dialect.arguments == "parameters" else {}
-    call = _tag_fields(dialect.call)
-    if call is None or parameter is None or (dialect.arguments != "envelope" and not call.get("begin")):
-        return None
-    fields = {"name": f"my-{dialect.name}".replace(".", "-"), "arguments": dialect.arguments, **call}
-    if dialect.wrapper.begin or dialect.wrapper.end:
-        parts = {"begin": dialect.wrapper.begin, "end": dialect.wrapper.end}
-        fields["wrapper"] = {part: list(texts) for part, texts in parts.items() if texts}
-    fields |= {"parameter": parameter} if parameter else {}
-    return fields | {"place": "line" if dialect.ambiguous else "any"} | ({} if dialect.ambiguous else {"strict": False})
-
-
-def _tag_fields(tag: Tag) -> dict[str, Any] | None:
-    """Returns the fields of a tag, with an attribute's name in `begin`; None if a table cannot describe its header."""
-    begin, separator = tag.begin, tag.separator
-    if tag.header.pattern == ATTRIBUTE.pattern:
-        begin = tuple(f'{text} name="' for text in begin)
-        separator = tuple(f'"{text}' for text in separator)
-    elif "(?=" in tag.header.pattern or "(?:" in tag.header.pattern:
-        return None
-    found = {"begin": list(begin), "separator": list(separator), "end": list(tag.end)}
-    return {part: texts for part, texts in found.items() if texts}

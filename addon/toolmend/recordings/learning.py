@@ -492,8 +492,9 @@ def _end(tails: Sequence[str], calls: Sequence[_Call]) -> str:
 
 
 def _is_end_line(line: str) -> bool:
-    """Whether a line may be an end tag: an upper-case word, or a few words with a sign before them."""
-    return len(line) <= 60 and (line.isupper() or re.fullmatch(r"[^\w\s]+ ?[\w-]+(?: [\w-]+)?\W*|\w+[>|/\])}#]+", line) is not None)
+    """Whether a line may be an end tag: an upper-case word, or a few words with signs around them."""
+    signed = r"[^\w\s]+ ?[\w-]+(?: [\w-]+)?\W*|\w+[>|/\])}#]+"
+    return len(line) <= 60 and (line.isupper() or re.fullmatch(signed, line) is not None)
 
 
 def _numbered_end(
