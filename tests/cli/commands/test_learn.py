@@ -32,8 +32,9 @@ def test_learn_shows_proves_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr()
     assert 'begin = ["<|tool_start|>"]' in said.out
     assert '# 1: get_weather {"city": "Paris", "days": 2}' in said.out or 'read_file {"path": "a.md", "limit": 3}' in said.out
-    assert "# 1 other recordings and " in said.out
-    assert "it passes" in said.err
+    assert "# 1 other recordings (1 replayed) and " in said.out
+    assert said.err.count("it passes") == len(SEEN)
+    assert sorted(folder.name for folder in (tmp_path / "fixtures" / "acme").iterdir()) == ["one", "one-2", "one-3"]
     assert main(["rewrite", str(flows / "leak-0" / "upstream.sse"), "--request", str(flows / "leak-0" / "request.json"), "--set", f"toolmend_config={table}"]) == 0
     assert main(args) == 4, "a dialect of that name is there"
     assert "choose another --name" in capsys.readouterr().err
@@ -54,3 +55,20 @@ def test_learn_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["learn", *words]) == 1
     assert "nothing was learnt: no offered tool's name stands next to arguments" in capsys.readouterr().err
     assert main(["learn", str(paths[0]), "--flows", str(tmp_path)]) == 2
+
+
+def test_an_answer_that_would_change_is_a_counterexample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = tmp_path / "request.json"
+    asked.write_text(json.dumps(REQUEST))
+    paths = []
+    for number, (text, calls) in enumerate(SEEN):
+        paths.append(tmp_path / f"{number}.sse")
+        paths[-1].write_bytes(stream([text + WRITERS["tokens"](calls)]))
+    words = ["learn", *map(str, paths), "--request", str(asked), "--flows", str(tmp_path / "flows")]
+    keep(tmp_path / "flows" / "near", in_events(stream(["`<|tool_start|>read_file` begins it."])), REQUEST, model="my-model")
+    assert main(words) == 0
+    assert "(1 replayed)" in capsys.readouterr().out
+    leak = stream([WRITERS["tokens"]([("read_file", {"path": "z.md"})])])
+    keep(tmp_path / "flows" / "call", in_events(leak), REQUEST, model="my-model")
+    assert main(words) == 1
+    assert "which has no suspects" in capsys.readouterr().err

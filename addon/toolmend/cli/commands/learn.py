@@ -20,7 +20,8 @@ from ...config.checks import SettingsError
 from ...config.config_file import read as read_file
 from ...config.config_places import ConfigPlace, user_file
 from ...config.data_folder import on_one_line, private
-from ...config.dialect_tables import dialects, to_json, to_toml
+from ...config.dialect_tables import dialects, of_json, to_json, to_toml
+from ...core.fastclass import replace
 from ...core.tools import OF, Tools
 from ...dialects import DIALECTS
 from ...dialects.own import OwnDialect
@@ -33,7 +34,7 @@ from ...recordings.learning import NothingLearnt, Sample, played
 from ...recordings.learning import learn as inferred
 from ...recordings.read.library import Entry
 from ...recordings.read.message_json import message_of
-from ...recordings.read.replay import RecordingError, load
+from ...recordings.read.replay import Recording, RecordingError, load, replay
 from .. import CliError, Exit, visible
 from ..error_hints import ls_command, shell_line
 from ..recordings import FLOW, Place, flows_option, list_recordings
@@ -43,6 +44,13 @@ SHOWN = 300
 
 MAX_FLOWS = 64
 """Bound of the recordings with suspects that are used."""
+
+MAX_REPLAYED, MAX_BODY = 100, 1024 * 1024
+"""Bounds of the proof: other recordings that are replayed with and without the dialect, the newest ones, and bytes of a body.
+In the rest, only the complete texts are searched for calls."""
+
+MAX_FIXTURES = 8
+"""Recordings that become fixtures."""
 
 
 @click.command()
@@ -54,7 +62,8 @@ MAX_FLOWS = 64
 @click.option("--name", default="learnt", metavar="NAME", help="The name of the dialect.")
 @click.option("--toml", "out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.toml", help="Add the table to it.")
 @click.option("--write", is_flag=True, help="Add the table to the user's config without asking.")
-@click.option("--promote", "case", default="", metavar="CASE", help="Make a fixture of the first recording, too.")
+@click.option("--promote", "case", default="", metavar="CASE",
+              help=f"Make fixtures CASE, CASE-2 … of the first {MAX_FIXTURES} recordings, too.")  # fmt: skip
 @flows_option("root")
 @click.pass_context
 def learn(
@@ -159,7 +168,7 @@ def _show(dialect: OwnDialect, samples: Sequence[Sample]) -> None:
 
 def _prove(dialect: OwnDialect, samples: Sequence[Sample], root: Place, learnt: set[Path]) -> None:
     """Checks that all other recordings stay unchanged, except those with suspects. Raises CliError."""
-    others = mended = 0
+    others = mended = replayed = 0
     for one in list_recordings(root) if isinstance(root, Path) else ():
         if one.folder in learnt or one.state == "unreadable" or one.client_api not in OF:
             continue
@@ -173,14 +182,32 @@ def _prove(dialect: OwnDialect, samples: Sequence[Sample], root: Place, learnt: 
             continue
         message = _message(body, one.api, stream=recording.stream)
         called = [call for text in (message["text"], message["reasoning"]) for call in played(dialect, text, tools)[0]]
+        changed = bool(called)
+        if not called and replayed < MAX_REPLAYED and len(body) <= MAX_BODY:
+            replayed += 1
+            changed = _is_changed(recording, dialect)
         others += 1
-        mended += bool(called)
-        if called and not one.suspects:
-            wrong = f"the dialect would find a call of {called[0][0]} in {one.name}, which has no suspects"
+        mended += changed
+        if changed and not one.suspects:
+            found = f"find a call of {called[0][0]} in" if called else "change the answer of"
+            wrong = f"the dialect would {found} {one.name}, which has no suspects"
             raise CliError(f"nothing was learnt: {wrong}", try_=shell_line("toolmend", "show", one.name), code=Exit.FINDINGS)
     harmless = sum(len(texts(sample.tools)) for sample in samples)
     more = f", and {mended} with suspects would be mended, too" if mended else ""
-    click.echo(f"# {others - mended} other recordings and {harmless} texts about tools stay unchanged{more}")
+    same = f"{others - mended} other recordings ({replayed} replayed) and {harmless} texts about tools"
+    click.echo(f"# {same} stay unchanged{more}")
+
+
+def _is_changed(recording: Recording, dialect: OwnDialect) -> bool:
+    """Whether the client would receive other bytes with the dialect."""
+    settings = recording.meta.get("settings") or {}
+    try:
+        rows = of_json(settings.get("own_dialects", "[]"))
+        own = to_json([*(row for row in rows if row.name != dialect.name), dialect])
+        given = {**recording.meta, "settings": {**settings, "own_dialects": own}}
+        return replay(recording)[0] != replay(replace(recording, meta=given))[0]
+    except (RecordingError, SettingsError):  # it cannot be replayed by this version
+        return False
 
 
 def _put(fields: dict[str, Any], out: Path | None, *, write: bool) -> None:
@@ -214,11 +241,15 @@ def _put(fields: dict[str, Any], out: Path | None, *, write: bool) -> None:
 
 
 def _promote(dialect: OwnDialect, flows: Sequence[Entry], case: str) -> None:
-    """Makes a fixture of the first recording, replayed with the dialect."""
+    """Makes a fixture of each recording, replayed with the dialect."""
     if not flows:
         wrong = "a stream is not a recording, so it cannot become a fixture"
         raise CliError(wrong, try_="toolmend flows --suspect", code=Exit.USAGE)
-    flow = flows[0]
+    for number, flow in enumerate(flows[:MAX_FIXTURES], 1):
+        _promote_one(dialect, flow, case if number == 1 else f"{case}-{number}")
+
+
+def _promote_one(dialect: OwnDialect, flow: Entry, case: str) -> None:
     try:
         folder = fixture.home() / fixture.place(case, flow.provider)
         with tempfile.TemporaryDirectory() as place:
