@@ -67,9 +67,9 @@ def test_a_stall(mend: Mend, after: int) -> None:
 
 def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolmend.pipeline.stall_guard.SOON", LONG)
-    mend = Mend([LONG, *[STALL * 0.9] * 5, LONG])
+    mend = Mend([LONG, *[STALL / 2] * 8, LONG])
     watched = StallGuard(mend.feed, mend.give_up)
-    assert [watched(b"x") for _ in range(7)] == [b"x"] * 7
+    assert [watched(b"x") for _ in range(10)] == [b"x"] * 10
 
 
 def test_however_long_they_take(monkeypatch: pytest.MonkeyPatch) -> None:

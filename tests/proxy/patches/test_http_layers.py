@@ -309,7 +309,7 @@ def test_frames_that_are_not_as_they_are_known() -> None:
 @pytest.mark.parametrize("kind", [Http1Client, Http1Server, Http2Client])
 def test_mitmproxy_has_the_attributes(kind: type) -> None:
     """If one is missing, mitmproxy's own layers are used: see http_layers.py."""
-    assert getattr(http, kind.__name__) is kind
+    assert issubclass(getattr(http, kind.__name__), kind)  # a subclass, where a test has installed ours
     made = kind(Context(tflow.tclient_conn(), proxy_options()))
     names = {Http1Client: ("mark_done", "read_body", "read_headers", "buf"), Http1Server: ("send",), Http2Client: ("h2_conn",)}
     assert [name for name in names[kind] if not hasattr(made, name)] == []
