@@ -135,9 +135,17 @@ def test_quoted_values_are_unescaped(settings: Settings) -> None:
     assert read(play(text, 5, settings)[1]).only.calls[0].value == {"path": 'a <b> "c"'}
 
 
+def test_line_ends_may_be_crlf(settings: Settings) -> None:
+    for name in ("kv", "elem"):
+        for size in (1, 7, 1000):
+            _, out, _ = play(f"So:\n{CALLS[name]}\n".replace("\n", "\r\n"), size, settings)
+            assert read(out).only.calls[0].value == {"path": "a.md", "limit": 3}
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        '<do name="read_file"><arg name="path" value="a \\"/><arg name="limit" value="3"/></do>',
         CALLS["numbers"].replace("</tc:7>", "</tc:8>"),
         CALLS["values"].replace('"limit"', '"mode"'),
         CALLS["kv"].replace("limit", "MODE"),

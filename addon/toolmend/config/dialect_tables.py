@@ -118,10 +118,11 @@ def _dialect(fields: Mapping[str, Any], wheres: Mapping[str, str], head: str) ->
 def make(given: Mapping[str, Any], name: str, body: Arguments) -> OwnDialect:
     """Returns the dialect of checked fields."""
     parameter, wrapper, keys = (given.get(key, {}) for key in ("parameter", "wrapper", "keys"))
+    begin, separator, end = (_with_crlf(given.get(part, ())) for part in ("begin", "separator", "end"))
     return OwnDialect(
         name,
-        call=Tag(given["begin"], given.get("separator", ()), given.get("end", ())),
-        wrapper=Tag(wrapper.get("begin", ()), end=wrapper.get("end", ())) if wrapper else NO_TAG,
+        call=Tag(begin, separator, end),
+        wrapper=Tag(_with_crlf(wrapper.get("begin", ())), end=_with_crlf(wrapper.get("end", ()))) if wrapper else NO_TAG,
         arguments="envelope" if body == "envelope" else "parameters" if body == "parameters" else "json",
         parameter=_parameter(**parameter) if parameter else NO_TAG,
         ambiguous=True,
@@ -134,10 +135,21 @@ def make(given: Mapping[str, Any], name: str, body: Arguments) -> OwnDialect:
     )
 
 
+def _with_crlf(texts: Sequence[str]) -> tuple[str, ...]:
+    """Returns texts, and those with a line end also with CRLF (R19)."""
+    return tuple(dict.fromkeys((*texts, *(text.replace("\n", "\r\n") for text in texts if "\n" in text and "\r" not in text))))
+
+
+def _without_crlf(texts: Sequence[str]) -> list[str]:
+    """Returns texts without what `_with_crlf` added."""
+    return [text for text in texts if "\r\n" not in text or text.replace("\r\n", "\n") not in texts]
+
+
 def _parameter(
     begin: tuple[str, ...] = (), separator: tuple[str, ...] = (), end: tuple[str, ...] = (), pattern: str = _PARAMETER_NAME
 ) -> Tag:
     firsts = "".join(re.escape(first) for first in sorted({text[0] for text in separator}))
+    begin, separator, end = _with_crlf(begin), _with_crlf(separator), _with_crlf(end)
     return Tag(begin, separator, end, re.compile(pattern), re.compile(rf"[^<>{{}}\n{firsts}]*"))
 
 
@@ -209,17 +221,17 @@ def _pattern(where: str, given: Any) -> str:
 
 def fields_of(row: OwnDialect) -> dict[str, Any]:
     """Returns the table fields of a dialect."""
-    found: dict[str, Any] = {"name": row.name, "arguments": row.body, "begin": list(row.call.begin)}
-    found |= {"separator": list(row.call.separator)} if row.call.separator else {}
-    found |= {"end": list(row.call.end)} if row.call.end else {}
+    found: dict[str, Any] = {"name": row.name, "arguments": row.body, "begin": _without_crlf(row.call.begin)}
+    found |= {"separator": _without_crlf(row.call.separator)} if row.call.separator else {}
+    found |= {"end": _without_crlf(row.call.end)} if row.call.end else {}
     found |= {"pattern": row.pattern} if row.pattern != NAME_PATTERN else {}
     if row.wrapper.begin or row.wrapper.end:
         parts = {"begin": row.wrapper.begin, "end": row.wrapper.end}
-        found["wrapper"] = {part: list(texts) for part, texts in parts.items() if texts}
+        found["wrapper"] = {part: _without_crlf(texts) for part, texts in parts.items() if texts}
     tag = row.parameter
     if tag.begin or tag.separator:
         texts = {"begin": tag.begin, "separator": tag.separator, "end": tag.end}
-        found["parameter"] = {part: list(given) for part, given in texts.items() if given}
+        found["parameter"] = {part: _without_crlf(given) for part, given in texts.items() if given}
         found["parameter"] |= {"pattern": tag.header.pattern} if tag.header.pattern != _PARAMETER_NAME else {}
     keys = {part: list(given) for part in _PARTS["keys"] if (given := getattr(row.keys, part))}
     found |= {"keys": keys} if keys else {}

@@ -212,7 +212,7 @@ class OwnDialect(TagDialect):
     def _value(self, parser: "MarkupParser", name: str, key: str, ends: tuple[str, ...]) -> Reading[str | None]:
         """Parses a value and its end tag: the first one that another parameter, or the end of the call, follows (R4).
 
-        Returns None, too, if a parameter follows that is not declared: the value would contain the next one.
+        Returns None, too, if the end is in doubt: a parameter follows that is not declared, or the quote may be escaped.
         """
         scanner = parser.scanner
         closers = tuple(end.replace("{key}", key) for end in self.parameter.end)
@@ -240,7 +240,10 @@ class OwnDialect(TagDialect):
                 if follows:
                     scanner.pos = scanner.start + after
                     value = scanner.text[scanner.start + begin : scanner.start + end]
-                    return _unquoted(f'"{value}"') if self._quotes else without_line_ends(value)
+                    if not self._quotes:
+                        return without_line_ends(value)
+                    # a backslash before the last quote may escape it, or be the last character
+                    return None if value.endswith("\\") else _unquoted(f'"{value}"')
             scanner.pos = scanner.start + end + 1
 
     @property
