@@ -74,6 +74,12 @@ separator = [" "]
 end = ["</tc:{id}>"]
 
 [[dialect]]
+name = "braces"
+begin = ['{"do": {"tool": "']
+separator = ['", "with": ']
+end = ["}}"]
+
+[[dialect]]
 name = "values"
 arguments = "parameters"
 begin = ['<do name="']
@@ -90,6 +96,7 @@ CALLS = {
     "ends": '[[read_file]]{"path": "a.md", "limit": 3}[[/read_file]]',
     "ids": '<c id="x-17" f="read_file">{"path": "a.md", "limit": 3}</c>',
     "numbers": '<tc:7>read_file {"path": "a.md", "limit": 3}</tc:7>',
+    "braces": '{"do": {"tool": "read_file", "with": {"path": "a.md", "limit": 3}}}',
     "values": '<do name="read_file"><arg name="path" value="a.md"/><arg name="limit" value="3"/></do>',
 }
 TOOLS = [tool("read_file", path={"type": "string"}, limit={"type": "integer"}), tool("get_time", zone={"type": "string"})]
@@ -224,7 +231,7 @@ def test_commands_show_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     file.write_text(TABLES)
     for args, words in (
         (["config", "show", "--config", str(file)], "dialect acme\tjson: <|tool_start|>"),
-        (["providers", "gpt-5.5", "--config", str(file)], "your own   acme, attrs, kv, elem, env, ends, ids, numbers, values"),
+        (["providers", "gpt-5.5", "--config", str(file)], "your own   acme, attrs, kv, elem, env, ends, ids, numbers, braces, values"),
         (["dialects", "acme", "--toml", "--config", str(file)], 'begin = ["<|tool_start|>"]'),
         (["dialects", "--config", str(file)], "acme\tyours\t"),
     ):

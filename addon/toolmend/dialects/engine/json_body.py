@@ -316,7 +316,7 @@ def _as_json(text: str, at: int, before: str, *, ended: bool) -> tuple[str | Non
 def surplus(parser: "MarkupParser", stops: tuple[str, ...]) -> Reading[None]:
     """Drops surplus braces between complete arguments and the end of the call or of the text."""
     scanner = parser.scanner
-    if (yield from scanner.peek()) != "}":
+    if (yield from scanner.peek()) != "}" or (yield from scanner.ahead(stops)):  # an end tag may begin with a brace
         return
     back = scanner.pos - scanner.start
     yield from scanner.run(_BRACES, 64)
