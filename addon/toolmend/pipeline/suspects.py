@@ -161,6 +161,14 @@ _DIFF = re.compile(r"[+-]\s*")
 _SIGNATURE = re.compile(
     r"\([^()\n]*\)\s*(?:[:{]|=>|->)|:?\s*\{\s*\w+\??\s*:\s*(?:string|number|integer|boolean|str|int|bool|float|any)\b|\]\("
 )
+_AFTER_IN_CODE = re.compile(
+    r"\(\s*\w+(?:\s*,\s*\w+)*\s*\)|[ \t]+--?\w|\{\w+=\"[^\"\n]*\"[^}\n]*\}[ \t]+\d|[^<>\n]{0,80}=\{[A-Za-z_][\w.]*\}"
+)
+"""What follows a name in code: parameters without values, a command's options, a metric's labels, JSX."""
+
+_STATEMENT = re.compile(r"[^<\n]*;[ \t]*$", re.MULTILINE)
+_ARGUMENT = re.compile(r"(\w+)\(\[?[\"']?$")
+_SECTION = re.compile(r"\[(?:[\w-]+\.)*$")
 _IN_SENTENCE = re.compile(r"(?:\([^()\n]*\)|[^<>\n]{0,40}>)[ \t]+[a-z]+[ \t]+[a-z]+\b(?![=:(])")
 """What follows a name in code that defines it or in a link, and in a sentence about a call."""
 
@@ -301,6 +309,8 @@ def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] |
         return None
     if _SIGNATURE.match(text, at) or _IN_SENTENCE.match(text, at) or (_DIFF.fullmatch(before) and text[at : at + 1] == "("):
         return None
+    if _is_in_code(text, before, at):
+        return None
     stands = _is_markup(before) and (bool(before.strip()) or _FOLLOWS.match(text, at) is not None)
     if not stands and before.rstrip(" ")[-1:] not in _TIGHT:
         return None
@@ -320,6 +330,18 @@ def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] |
             break
         begin = above
     return begin, evidence
+
+
+def _is_in_code(text: str, before: str, at: int) -> bool:
+    """Whether a name is part of code or settings outside a fence; `before` is its line up to the name, which ends at `at`."""
+    if not before.strip() and re.compile(r"[ \t]*=(?!=)").match(text, at):
+        return True
+    if _SECTION.fullmatch(before) and re.compile(r"\][ \t]*\n\w+[ \t]*=").match(text, at):
+        return True
+    call = _ARGUMENT.search(before)
+    if call and call[1] != "print" and not _LABEL.fullmatch(call[1]):
+        return True
+    return bool(_AFTER_IN_CODE.match(text, at) or (_STATEMENT.match(text, at) and "<" not in before))
 
 
 def _is_markup(before: str) -> bool:
