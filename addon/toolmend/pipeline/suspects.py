@@ -36,6 +36,9 @@ MOST_SUSPECTS = 8
 MOST_PLACES = 128
 """Occurrences of tool names that are examined, the last ones."""
 
+MOST_BEFORE = 1024
+"""Characters examined of a line before a name: its beginning and its end. Longer than any markup."""
+
 MOST_LINES = 8
 """Lines of markup alone before a name that belong to the call."""
 
@@ -159,17 +162,17 @@ _CODE = re.compile(
 
 _DIFF = re.compile(r"[+-]\s*")
 _SIGNATURE = re.compile(
-    r"\([^()\n]*\)\s*(?:[:{]|=>|->)|:?\s*\{\s*\w+\??\s*:\s*(?:string|number|integer|boolean|str|int|bool|float|any)\b|\]\("
+    r"\([^()\n]{0,400}\)\s*(?:[:{]|=>|->)|:?\s*\{\s*\w+\??\s*:\s*(?:string|number|integer|boolean|str|int|bool|float|any)\b|\]\("
 )
 _AFTER_IN_CODE = re.compile(
-    r"\(\s*\w+(?:\s*,\s*\w+)*\s*\)|[ \t]+--?\w|\{\w+=\"[^\"\n]*\"[^}\n]*\}[ \t]+\d|[^<>\n]{0,80}=\{[A-Za-z_][\w.]*\}"
+    r"\(\s?\w+(?:,\s?\w+){0,16}\s?\)|[ \t]+--?\w|\{\w+=\"[^\"\n]{0,80}\"[^}\n]{0,400}\}[ \t]+\d|[^<>\n]{0,80}=\{[A-Za-z_][\w.]*\}"
 )
 """What follows a name in code: parameters without values, a command's options, a metric's labels, JSX."""
 
-_STATEMENT = re.compile(r"[^<\n]*;[ \t]*$", re.MULTILINE)
+_STATEMENT = re.compile(r"[^<\n]{0,400};[ \t]*$", re.MULTILINE)
 _ARGUMENT = re.compile(r"(\w+)\(\[?[\"']?$")
 _SECTION = re.compile(r"\[(?:[\w-]+\.)*$")
-_IN_SENTENCE = re.compile(r"(?:\([^()\n]*\)|[^<>\n]{0,40}>)[ \t]+[a-z]+[ \t]+[a-z]+\b(?![=:(])")
+_IN_SENTENCE = re.compile(r"(?:\([^()\n]{0,400}\)|[^<>\n]{0,40}>)[ \t]+[a-z]+[ \t]+[a-z]+\b(?![=:(])")
 """What follows a name in code that defines it or in a link, and in a sentence about a call."""
 
 _GOES_ON = re.compile(r"[\s})\]]*[a-z]+ [a-z]+ [a-z]+")
@@ -304,7 +307,10 @@ def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] |
     """Start and end of a possible call with this name; None if there is no call."""
     at = match.end()
     line = text.rfind("\n", 0, match.start()) + 1
-    before = _NAMESPACE.sub("", text[line : match.start()])
+    before = text[line : match.start()]
+    if len(before) > MOST_BEFORE:
+        before = before[: MOST_BEFORE // 2] + before[-MOST_BEFORE // 2 :]
+    before = _NAMESPACE.sub("", before)
     if _TABLE.match(before) or _CODE.search(before) or (text[at : at + 1] == "(" and _ASSIGNED.search(before)):
         return None
     if _SIGNATURE.match(text, at) or _IN_SENTENCE.match(text, at) or (_DIFF.fullmatch(before) and text[at : at + 1] == "("):
@@ -323,7 +329,7 @@ def _call_at(text: str, match: re.Match[str], tools: Tools) -> tuple[int, int] |
         return None
     begin = line
     if not stands:
-        begin += next(number for number, character in enumerate(before) if character in _TIGHT)
+        begin = next(place for place in range(line, match.start()) if text[place] in _TIGHT)
     for _ in range(MOST_LINES if begin == line else 0):  # lines above that are markup alone belong to it
         above = text.rfind("\n", 0, begin - 1) + 1
         if begin == 0 or not _is_bare_markup(text[above : begin - 1]):
