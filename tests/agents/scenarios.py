@@ -4,7 +4,7 @@ Rule of this file: a scenario is all that the provider and the proxy have to kno
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tests.agents.markup import KIMI, MARKUPS, Markup
@@ -22,7 +22,8 @@ class Scenario:
     `turns`: answers with calls before the last one. `calls`: of each of them. `file`: the first call writes a long file, by
     the tool for that. `framed`: with thoughts in tags, and text behind the call. `broken_off`: the first answer ends in the
     middle. `socket`: the provider speaks WebSocket, and requests bring only what is new; `strict`: it refuses the result of
-    a call that it knows nothing of. `refuses`: a field that the provider takes in no request. `launcher`: how the agent is started, by hand with the proxy's variables or so.
+    a call that it knows nothing of. `refuses`: a field that the provider takes in no request. `alias`: the model's id, where it
+    gives no hint of the model. `launcher`: how the agent is started, by hand with the proxy's variables or so.
     """
 
     markup: Markup | None = None
@@ -37,6 +38,7 @@ class Scenario:
     socket: bool = False
     strict: bool = False
     refuses: str = ""
+    alias: str = ""
     launcher: Literal["variables", "toolmend run"] = "variables"
 
     @property
@@ -46,7 +48,12 @@ class Scenario:
 
     @property
     def model(self) -> str:
-        return self.markup.model if self.markup else KIMI
+        return self.alias or (self.markup.model if self.markup else KIMI)
+
+
+def on_own_line(markup: Markup) -> Markup:
+    """The markup as models' templates write it after text; with an unknown model it is a call only there."""
+    return replace(markup, write=lambda name, arguments: f"\n{markup.write(name, arguments)}\n")
 
 
 K2, CODER, DSML = MARKUPS["kimi-k2"], MARKUPS["qwen3-coder"], MARKUPS["dsml"]
@@ -69,6 +76,8 @@ CORE = {
     "<think> and text around the call, Kimi tokens": Scenario(K2, framed=True, wire=Wire("odd"), turns=2),
     "broken off in the call, then whole, Kimi tokens": Scenario(K2, broken_off=True),
     "two calls in one answer, DeepSeek tokens": Scenario(MARKUPS["deepseek-v3"], wire=Wire("odd"), calls=2),
+    "Hermes envelope, a model id without a hint": Scenario(on_own_line(MARKUPS["hermes"]), wire=Wire("odd"), alias="coder"),
+    "Qwen3-Coder XML, a model id without a hint": Scenario(on_own_line(CODER), wire=Wire("odd"), alias="my-model", turns=2),
 }
 """For every agent."""
 

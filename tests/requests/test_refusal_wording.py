@@ -222,7 +222,7 @@ def test_empty_descriptions_are_removed_after_their_refusal() -> None:
     assert apply_edits(chat, [edit_of("messages: described")], [])["tools"] == [{"type": "function", "function": {"name": "a"}}]
 
 
-def test_a_response_format_without_a_schema_is_dropped_where_only_schemas_are_supported() -> None:
+def test_response_format_without_a_schema_is_dropped() -> None:
     request = CHAT | {"response_format": {"type": "json_object"}}
     for translated in (False, True):
         asked = RefusedRequest(request, "chat", quirks_for("chat", "llm.example", "m"), translated=translated)
@@ -230,7 +230,7 @@ def test_a_response_format_without_a_schema_is_dropped_where_only_schemas_are_su
         assert [(remedy.edits, dict(remedy.facts)) for remedy in remedies(400, body, asked)] == [(("response_format",), {})]
 
 
-def test_a_place_in_the_messages_that_does_not_exist_is_no_field_of_the_request() -> None:
+def test_place_beyond_the_messages_is_no_field() -> None:
     body = {"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 2, "user", "name"], "msg": "Extra inputs are not permitted"}]}
     asked = RefusedRequest(CHAT, "chat", quirks_for("chat", "llm.example", "m"), translated=False)
     assert remedies(422, json.dumps(body).encode(), asked) == ()
