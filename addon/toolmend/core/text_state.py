@@ -160,6 +160,9 @@ def without(
     # a letter after another one; a character after a backslash is not a letter
     harmless += (rb"%b(?<=[^\\]\w%b)" % (first, first) for first in firsts if first not in anywhere)
     harmless.append(rb"\\" + _any_of(code for code, meant in _ESCAPES.items() if meant not in firsts))
+    harmless += (  # a line end that begins no literal
+        rb"\\%b(?!%b)" % (code, firsts[meant]) for code, meant in _ESCAPES.items() if meant in b"\n\r\t" and firsts.get(meant)
+    )
     harmless.append(_text_pattern(literals, firsts.keys() - anywhere))
     rest = b"[^" + b"".join(map(re.escape, firsts)) + rb'"\\\x00-\x1f]*+'
     safe = re.compile(rb"%b(?:(?:%b)%b)*+" % (rest, b"|".join(harmless), rest))

@@ -410,6 +410,10 @@ class Emitter:
         self.drop_markup()
         if text:
             self._queue(ToolCallDelta(self._index, text, self._choice))
+        if self.undecided and self.begins == "doubt" and not self.whole:
+            held = self.tentative.deferred if self.tentative else self.undecided
+            if held.size > DOUBT:  # a long call streams: nothing indicates reasoning
+                self.decide_content()
 
     def end(self) -> None:
         """Ends a complete call."""

@@ -102,6 +102,8 @@ class MarkupParser(Emitter):
             return False
         if (self.tentative or self.undecided) and not self.committed:  # decided within DOUBT characters
             return False
+        if self.undecided and self.begins == "doubt":  # the same for a call
+            return False
         deferred = (self.undecided, self.tentative and self.tentative.deferred)
         late = sum(ops.size for ops in deferred if ops)
         return len(self.scanner.text) - self.scanner.start + late + ROOM <= MAX_HELD

@@ -214,9 +214,12 @@ class Values(ValueText):
             pieces.append(text)
             size += len(text)
             if size > MAX_VALUES:
+                self._is_short = False
                 self._begin(name, pieces)
 
+        self._is_short = True
         whole = yield from self._text(emit)
+        self._is_short = False
         if size > MAX_VALUES:
             self.emit('"' if whole else "")
         elif whole:

@@ -110,6 +110,7 @@ class ValueText:
         self._schema = parser.tools.schemas.get(name, {})
         self._properties = parser.tools.properties(name)
         self._ends, self._begins = tags.ends, tags.begins
+        self._is_short = False  # the value is held so far, and streams once it is long: no run of deltas may pass unread
         self._certain = 0  # characters after scanner.start that certainly belong to the value
         self._openings = OPENINGS
         self._names: tuple[str, ...] = ()  # further names of the value's closing tag: parameter and tool
@@ -209,7 +210,7 @@ class ValueText:
             if match is None:
                 if scanner.ended:
                     return False
-                scanner.text_state = self._text_state
+                scanner.text_state = None if self._is_short else self._text_state
                 yield
                 scanner.text_state = None
                 continue
@@ -533,4 +534,4 @@ def _stems(tag: Tag) -> tuple[str, ...]:
 @cache
 def _heads(marks: tuple[str, ...]) -> tuple[str, ...]:
     """The prefixes that the search uses."""
-    return tuple(sorted({mark[:HEAD] for mark in marks}))
+    return tuple(sorted({mark[: HEAD + (mark[1:2] == " ")] for mark in marks}))  # `a < b` is no tag
