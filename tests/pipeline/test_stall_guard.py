@@ -66,10 +66,20 @@ def test_a_stall(mend: Mend, after: int) -> None:
 
 
 def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolmend.pipeline.stall_guard.SOON", LONG)
-    mend = Mend([LONG, *[STALL / 2] * 8, LONG])
-    watched = StallGuard(mend.feed, mend.give_up)
-    assert [watched(b"x") for _ in range(10)] == [b"x"] * 10
+    now = 0.0
+
+    def feed(data: bytes) -> bytes:
+        nonlocal now
+        now += next(seconds)
+        return data
+
+    for clock in ("thread_time", "perf_counter"):
+        monkeypatch.setattr(f"toolmend.pipeline.stall_guard.{clock}", lambda: now)
+    for between, ends in ((stall_guard.SOON, False), (stall_guard.SOON / 2, True)):
+        seconds = iter([LONG, *[STALL / 2] * int(between / (STALL / 2)), LONG])
+        watched = StallGuard(feed, lambda _: b"held")
+        out = [watched(b"x") for _ in range(int(between / (STALL / 2)) + 2)]
+        assert (out[:-1], out[-1]) == ([b"x"] * (len(out) - 1), b"xheld" if ends else b"x")
 
 
 def test_however_long_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
