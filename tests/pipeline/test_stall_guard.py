@@ -66,7 +66,7 @@ def test_a_stall(mend: Mend, after: int) -> None:
 
 
 def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
+    now = 1.0
 
     def feed(data: bytes) -> bytes:
         nonlocal now
@@ -74,7 +74,7 @@ def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
         return data
 
     for clock in ("thread_time", "perf_counter"):
-        monkeypatch.setattr(f"toolmend.pipeline.stall_guard.{clock}", lambda: now)
+        monkeypatch.setattr(stall_guard, clock, lambda: now)  # the very module: others may have loaded it anew
     for between, ends in ((stall_guard.SOON, False), (stall_guard.SOON / 2, True)):
         seconds = iter([LONG, *[STALL / 2] * int(between / (STALL / 2)), LONG])
         watched = StallGuard(feed, lambda _: b"held")
@@ -84,7 +84,7 @@ def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_however_long_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lies between them counts alone."""
-    monkeypatch.setattr("toolmend.pipeline.stall_guard.SOON", LONG / 2)
+    monkeypatch.setattr(stall_guard, "SOON", LONG / 2)
     mend = Mend([LONG, LONG])
     watched = StallGuard(mend.feed, mend.give_up)
     assert [watched(b"x") for _ in range(2)] == [b"x", b"xheld"]
