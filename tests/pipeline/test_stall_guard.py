@@ -18,7 +18,7 @@ def _loaded_last(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Other tests load the script anew."""
     monkeypatch.setitem(sys.modules, "toolmend.pipeline.stall_guard", stall_guard)
     before = list(gc.callbacks)
-    gc.callbacks[:] = [*(each for each in before if each is not _collector), _collector]
+    gc.callbacks[:] = [*(each for each in before if type(each).__name__ != type(_collector).__name__), _collector]
     yield
     gc.callbacks[:] = before
 
@@ -75,7 +75,7 @@ def test_two_that_lie_apart_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for clock in ("thread_time", "perf_counter"):
         monkeypatch.setattr(stall_guard, clock, lambda: now)  # the very module: others may have loaded it anew
-    for between, ends in ((stall_guard.SOON, False), (stall_guard.SOON / 2, True)):
+    for between, ends in ((2 * stall_guard.SOON, False), (stall_guard.SOON / 2, True)):
         seconds = iter([LONG, *[STALL / 2] * int(between / (STALL / 2)), LONG])
         watched = StallGuard(feed, lambda _: b"held")
         out = [watched(b"x") for _ in range(int(between / (STALL / 2)) + 2)]

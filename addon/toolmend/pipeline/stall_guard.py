@@ -51,8 +51,9 @@ class _Collector:
         now = thread_time()
         if phase == "start":
             self._begun = now
-        else:
+        elif self._begun:  # a callback that removes itself makes the collector skip the next one
             self.seconds += now - self._begun
+            self._begun = 0.0
 
 
 _collector = _Collector()
