@@ -30,7 +30,7 @@ TICK = 0.1
 """Seconds between two checks for new or growing recordings: 0.2 ms for a folder of 360."""
 
 IDLE = 0.4
-"""The same while no page is open, or nothing has changed for a while."""
+"""The same while no page is open."""
 
 WALK = 30.0
 """Seconds between two walks through all folders."""
@@ -128,7 +128,6 @@ class FolderWatcher:
         self._pool = ThreadPoolExecutor(1, "toolmend-ui")
         self._known = index.modification_times()
         self._days: dict[str, set[str]] = {}
-        self._busy = 0.0  # time of the last change
         self.first = True  # the first walk is not finished
         self._new = asyncio.Event()
 
@@ -202,10 +201,8 @@ class FolderWatcher:
             with suppress(OSError):
                 if new := self._find_new():
                     self._update([row for path in new if (row := row_of(Path(path)))])
-                    self._busy = time.monotonic()
             self._check_growing()
-            near = self._has_pages() and (self.growing or time.monotonic() - self._busy < WALK)
-            await asyncio.sleep(TICK if near or self._has_pages() else IDLE)
+            await asyncio.sleep(TICK if self._has_pages() else IDLE)
 
     def _find_new(self) -> list[str]:
         """Returns the new recordings of today, and of yesterday shortly after midnight."""
@@ -247,7 +244,6 @@ class FolderWatcher:
             if pieces is not None:
                 live[str(one.row["id"])] = {"pieces": pieces, **one.shown}
         if rows or live:
-            self._busy = time.monotonic()
             self._publish({"rows": rows, "live": live})
 
     def _is_dead(self, one: Growing) -> bool:
